@@ -108,8 +108,8 @@ class _Last:
 
 def _told(error: Exception) -> tuple[str, int]:
     """An error's sentence and its exit code."""
-    from harness.clients.properties import PropertiesError
     from harness.cluster.nodes import ClusterError
+    from harness.config_files.settings import ConfigFileError
     from harness.history.sealing import HistoryError
     from harness.host import unforeseen
     from harness.host.machine import HostError
@@ -121,7 +121,7 @@ def _told(error: Exception) -> tuple[str, int]:
         case TyperException():  # a wrong option, a missing argument…
             sentence = f"{error.format_message()} (see `kafka-harness --help`)"
             return sentence, exit_codes.BAD_ARGUMENTS
-        case ScenarioError() | PropertiesError() | StoreError() | HistoryError():
+        case ScenarioError() | ConfigFileError() | StoreError() | HistoryError():
             return str(error), exit_codes.BAD_ARGUMENTS
         case HostError() | ClusterError() | DiskError():
             return str(error), exit_codes.FAILED

@@ -151,6 +151,7 @@ def report(run: Run, found: Found, permission: Permission) -> dict[str, Any]:
         "planned_faults": len(run.plan),
         "final_read": _final_read(run),
         "configuration": _configuration(run),
+        **({"shown_demands": shown} if (shown := run.record.get("shown_demands")) else {}),
         "versions": run.record.get("versions") or {},
         "host": run.record.get("host") or {},
         "threshold_ms": run.threshold_ms,
@@ -397,4 +398,5 @@ def _configuration(run: Run) -> dict[str, Any]:
         "server": run.node_settings["server"],
         "zoo": run.node_settings["zoo"],
         "differences": run.record.get("differences") or [],
+        **({"layers": layers} if (layers := run.record.get("layers")) else {}),
     }

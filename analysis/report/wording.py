@@ -29,6 +29,7 @@ TOLD = {
     "replication_factor": "replicas",
     "min.insync.replicas": "min.insync.replicas",
 }
+IN_FILE = re.compile(r"(.+), line \d+")  # a layer that is a file of the user's
 ACKS = {
     "all": "acks=all (every in-sync replica has the record)",
     "1": "acks=1 (the leader alone has the record)",
@@ -112,6 +113,18 @@ def min_isr(configuration: Row) -> int | None:
         return None
     broker = flat(configuration["server"]).get("min.insync.replicas", 1)
     return int(str(topic.get("min.insync.replicas", broker)))
+
+
+def whose_words(configuration: Row) -> str:
+    """Whose configuration is asked where it is not the scenario's alone: `yours: producer
+    (app.properties), brokers (server.properties). All else is the scenario's.`"""
+    told = []
+    for section, layers in configuration.get("layers", {}).items():
+        files = {found[1] for layer in layers.values() if (found := IN_FILE.fullmatch(layer))}
+        if files:
+            whose = "brokers" if section == "server" else section
+            told.append(f"{whose} ({', '.join(sorted(files))})")
+    return f"yours: {', '.join(told)}. All else is the scenario’s." if told else ""
 
 
 def configuration_words(configuration: Row, untold: Collection[str] = ()) -> str:

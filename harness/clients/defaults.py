@@ -1,69 +1,257 @@
-"""The clients' configurations, complete: whatever decides loss or duplicates is set explicitly.
+"""The clients' configurations, complete, in layers: what decides loss or duplicates is explicit.
 
-Three layers, the later one wins: the Java client's defaults (which most teams run), the scenario's
-keys, the user's own file. Keys are librdkafka's. Addresses are the harness's.
+Of a client the later layer wins, in librdkafka's keys; addresses are the harness's:
 
-With a `transactional.id` each producer gets one of its own: `ID-<number of the producer>`.
+    1. the defaults of one client: the Java client's, which most teams run, or librdkafka's
+    2. the scenario's section; where a file is brought, of its times alone (`.ms`, but linger.ms),
+       and its transactional.id where the scenario needs one
+    3. the file that was brought
+    4. --set, a campaign's `set`, the axes of a matrix
+
+So acks, retries, idempotence, isolation, … come from the file or its client, and a scenario that
+was made short stays short. A time of the scenario that contradicts one of the file's gives way.
 
 As in the Java client, idempotence gives way when nobody asked for it by name and acks, retries or
-in-flight requests rule it out (KIP-679).
+in-flight requests rule it out (KIP-679); librdkafka, which is not idempotent unless asked, lowers
+in-flight requests where it is (KIP-98).
+
+With a `transactional.id` each producer gets one of its own: `ID-<number of the producer>`. In any
+value `{index}` stands for the worker's number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
 
-from harness.model.client_settings import ACKS, IN_FLIGHT, RETRIES, acks_of, by_one_name
+from harness.clients.java_keys import KEYS, Role
+from harness.model.client_settings import (
+    ACKS,
+    IN_FLIGHT,
+    RETRIES,
+    acks_of,
+    by_one_name,
+    in_flight_of,
+    retries_of,
+)
 
 Config = dict[str, Any]
+ClientName = Literal["java", "librdkafka"]
+JAVA: Final = "java"
+LIBRDKAFKA: Final = "librdkafka"
+CLIENTS: Final[dict[ClientName, str]] = {JAVA: "the Java client", LIBRDKAFKA: "librdkafka"}
 
-PRODUCER_DEFAULTS: Config = {
-    "acks": ACKS,
-    "enable.idempotence": True,
-    "retries": RETRIES,
-    "retry.backoff.ms": 100,
-    "retry.backoff.max.ms": 1000,
-    "max.in.flight.requests.per.connection": IN_FLIGHT,
-    "linger.ms": 0,
-    "batch.size": 16384,
-    "request.timeout.ms": 30000,
-    "message.timeout.ms": 120000,
-    "socket.timeout.ms": 30000,
-    "compression.type": "none",
-}
-CONSUMER_DEFAULTS: Config = {
-    "isolation.level": "read_committed",
-    "auto.offset.reset": "earliest",
-    "enable.auto.commit": False,
-    "fetch.wait.max.ms": 500,
-    "fetch.min.bytes": 1,
-    "fetch.error.backoff.ms": 100,
-    "check.crcs": True,
+DEFAULTS: dict[ClientName, dict[Role, Config]] = {
+    JAVA: {
+        "producer": {
+            "acks": ACKS,
+            "enable.idempotence": True,
+            "retries": RETRIES,
+            "retry.backoff.ms": 100,
+            "retry.backoff.max.ms": 1000,
+            "max.in.flight.requests.per.connection": IN_FLIGHT,
+            "linger.ms": 0,
+            "batch.size": 16384,
+            "request.timeout.ms": 30000,
+            "message.timeout.ms": 120000,
+            "socket.timeout.ms": 30000,
+            "compression.type": "none",
+        },
+        "consumer": {
+            "isolation.level": "read_uncommitted",
+            "auto.offset.reset": "latest",
+            "fetch.wait.max.ms": 500,
+            "fetch.min.bytes": 1,
+            "check.crcs": True,
+        },
+    },
+    LIBRDKAFKA: {
+        "producer": {
+            "acks": ACKS,
+            "enable.idempotence": False,
+            "retries": RETRIES,
+            "retry.backoff.ms": 100,
+            "retry.backoff.max.ms": 1000,
+            "max.in.flight.requests.per.connection": 1000000,
+            "linger.ms": 5,
+            "batch.size": 1000000,
+            "request.timeout.ms": 30000,
+            "message.timeout.ms": 300000,
+            "socket.timeout.ms": 60000,
+            "compression.type": "none",
+        },
+        "consumer": {
+            "isolation.level": "read_committed",
+            "auto.offset.reset": "latest",
+            "fetch.wait.max.ms": 500,
+            "fetch.min.bytes": 1,
+            "check.crcs": False,
+        },
+    },
 }
 # With a transactional.id. What may not take longer than a transaction: librdkafka refuses that.
 WITHIN_A_TRANSACTION = ("message.timeout.ms", "socket.timeout.ms")
 TRANSACTION_TIMEOUT_MS = 60000
-# A restarted broker must be found again within the run, not within the default ten seconds.
-CONNECTION: Config = {
-    "broker.address.family": "v4",
-    "reconnect.backoff.ms": 50,
-    "reconnect.backoff.max.ms": 500,
+# The harness's own, below the file. A restarted broker must be found again within the run, not
+# within the default ten seconds; how a group commits is workload.commit.
+OWN: dict[Role, Config] = {
+    "producer": {
+        "broker.address.family": "v4",
+        "reconnect.backoff.ms": 50,
+        "reconnect.backoff.max.ms": 500,
+    },
+    "consumer": {
+        "broker.address.family": "v4",
+        "reconnect.backoff.ms": 50,
+        "reconnect.backoff.max.ms": 500,
+        "enable.auto.commit": False,
+        "fetch.error.backoff.ms": 100,
+    },
+}
+# Beside these where no file is brought.
+OWN_WITHOUT_FILE: dict[Role, Config] = {
+    "producer": {},
+    "consumer": {"isolation.level": "read_committed", "auto.offset.reset": "earliest"},
+}
+HEARTBEAT: Final = "heartbeat.interval.ms"
+# The first may not be longer than the second; heartbeats must be shorter.
+_ORDERED: dict[Role, tuple[tuple[str, str], ...]] = {
+    "producer": (
+        ("linger.ms", "message.timeout.ms"),
+        ("request.timeout.ms", "message.timeout.ms"),
+        ("socket.timeout.ms", "message.timeout.ms"),
+        ("message.timeout.ms", "transaction.timeout.ms"),
+        ("socket.timeout.ms", "transaction.timeout.ms"),
+        ("retry.backoff.ms", "retry.backoff.max.ms"),
+        ("reconnect.backoff.ms", "reconnect.backoff.max.ms"),
+    ),
+    "consumer": (
+        (HEARTBEAT, "session.timeout.ms"),
+        ("session.timeout.ms", "max.poll.interval.ms"),
+        ("fetch.wait.max.ms", "socket.timeout.ms"),
+        ("retry.backoff.ms", "retry.backoff.max.ms"),
+        ("reconnect.backoff.ms", "reconnect.backoff.max.ms"),
+    ),
 }
 
+SCENARIO: Final = "scenario"
+SET: Final = "--set"
+HARNESS: Final = "harness"
 
-def producer_config(scenario: Mapping[str, Any], user: Mapping[str, Any]) -> Config:
-    """The producer's configuration without addresses."""
-    asked = {**by_one_name(scenario), **by_one_name(user)}
-    config = {**CONNECTION, **PRODUCER_DEFAULTS, **asked}
-    if "enable.idempotence" not in asked and not may_be_idempotent(config):
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What is asked of one kind of client, in any of librdkafka's names."""
+
+    scenario: Mapping[str, Any] = field(default_factory=dict)
+    file: Mapping[str, Any] | None = None  # None: none is brought
+    lines: Mapping[str, str] = field(default_factory=dict)  # of the file's: "FILE, line N"
+    set: Mapping[str, Any] = field(default_factory=dict)
+    client: ClientName = JAVA
+    transactional: bool = True  # whether the scenario's transactional.id is needed beside a file
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layered:
+    """A complete configuration without addresses, and where each key comes from."""
+
+    config: Config
+    layers: dict[str, str]
+    kept: Config  # of the scenario, beside a file
+    replaced: Config  # of the scenario, with its values: the file or its client has others
+
+
+def layered(role: Role, asked: Asked) -> Layered:
+    """The configuration of a kind of client."""
+    own, given = by_one_name(asked.scenario), by_one_name(asked.set)
+    brought = by_one_name(asked.file or {})
+    kept = own if asked.file is None else _kept(role, own, {**brought, **given}, asked)
+    named = {**kept, **brought, **given}
+    ours = {**OWN[role], **(OWN_WITHOUT_FILE[role] if asked.file is None else {})}
+    defaults = DEFAULTS[asked.client][role]
+    config = {**defaults, **ours, **named}
+    if role == "producer":
+        _fit_together(config, named, asked.client)
+    origin = {
+        **dict.fromkeys(config, f"default of {CLIENTS[asked.client]}"),
+        **dict.fromkeys(ours, HARNESS),
+        **dict.fromkeys(kept, SCENARIO),
+        **{key: asked.lines.get(key, "file") for key in brought},
+        **dict.fromkeys(given, SET),
+    }
+    gone = {
+        key: value
+        for key, value in own.items()
+        if key not in kept and _differ(value, config.get(key))
+    }
+    overlaid = {k: v for k, v in kept.items() if k in brought and _differ(v, brought[k])}
+    return Layered(
+        config=config,
+        layers=origin,
+        kept={k: v for k, v in kept.items() if k not in brought and k not in given}
+        if asked.file is not None
+        else {},
+        replaced={**gone, **overlaid} if asked.file is not None else {},
+    )
+
+
+def client_default(role: Role, key: str, client: ClientName) -> str:
+    """A setting's default in a client, in librdkafka's unit; "none" where it has none."""
+    if key in DEFAULTS[client][role]:
+        return str(DEFAULTS[client][role][key])
+    for each in KEYS[role]:
+        if key in each.librdkafka:
+            return each.java_default if client == JAVA else each.librdkafka_default
+    return "none"
+
+
+def is_time(key: str) -> bool:
+    """Whether a key of librdkafka's is one of those by which a scenario is short."""
+    return key.endswith(".ms") and key != "linger.ms"
+
+
+def _kept(role: Role, own: Config, above: Config, asked: Asked) -> Config:
+    """What of the scenario stays beside a file: times that do not contradict it, and a needed
+    transactional.id."""
+    kept = {key: value for key, value in own.items() if is_time(key)}
+    if asked.transactional and "transactional.id" in own:
+        kept["transactional.id"] = own["transactional.id"]
+    for shorter, longer in _ORDERED[role]:
+        for mine, theirs in ((shorter, longer), (longer, shorter)):
+            if mine in kept and mine not in above and theirs in above:
+                both = {mine: kept[mine], theirs: above[theirs]}
+                if not _in_order(both[shorter], both[longer], strictly=shorter == HEARTBEAT):
+                    del kept[mine]
+    return kept
+
+
+def _in_order(shorter: Any, longer: Any, *, strictly: bool) -> bool:
+    try:
+        return float(shorter) < float(longer) if strictly else float(shorter) <= float(longer)
+    except ValueError:  # whoever knows the key's type refuses it
+        return True
+
+
+def _differ(one: Any, other: Any) -> bool:
+    return str(one).lower() != str(other).lower()
+
+
+def _fit_together(config: Config, named: Mapping[str, Any], client: ClientName) -> None:
+    """What a client does by itself with settings that nobody named."""
+    in_flight = "max.in.flight.requests.per.connection"
+    if client == LIBRDKAFKA:
+        if "enable.idempotence" not in named and "transactional.id" in named:
+            config["enable.idempotence"] = True
+        if in_flight not in named and str(config["enable.idempotence"]).lower() == "true":
+            config[in_flight] = IN_FLIGHT
+    elif "enable.idempotence" not in named and not may_be_idempotent(config):
         config["enable.idempotence"] = False
     if "transactional.id" in config:
         timeout = config.setdefault("transaction.timeout.ms", TRANSACTION_TIMEOUT_MS)
         for key in WITHIN_A_TRANSACTION:
-            if key not in asked:
+            if key not in named and str(timeout).isdecimal():
                 config[key] = min(config[key], int(timeout))
-    return config
 
 
 def transaction_problem(producer: Mapping[str, Any]) -> str | None:
@@ -77,7 +265,7 @@ def transaction_problem(producer: Mapping[str, Any]) -> str | None:
         return "transactional.id is empty: give it a name, or remove it"
     if acks != "all":
         return f"transactional.id needs acks=all, but acks is {acks}: change one of them"
-    if int(config.get("retries", 1)) == 0:
+    if retries_of(config) == 0:
         return "transactional.id needs retries > 0: raise retries, or remove the id"
     if str(config.get("enable.idempotence", True)).lower() == "false":
         return (
@@ -87,28 +275,29 @@ def transaction_problem(producer: Mapping[str, Any]) -> str | None:
     return None
 
 
+INDEX: Final = "{index}"
+
+
 def transactional_id(config: Mapping[str, Any], number: int) -> str | None:
     """The transactional.id of the producer of that number; None without transactions."""
     if "transactional.id" not in config:
         return None
-    return f"{config['transactional.id']}-{number}"
+    told = str(config["transactional.id"])
+    return told.replace(INDEX, str(number)) if INDEX in told else f"{told}-{number}"
 
 
-def of_one(config: Mapping[str, Any], number: int) -> Config:
-    """The configuration of the producer of that number."""
+def of_one(config: Mapping[str, Any], number: int, slot: int) -> Config:
+    """The configuration of one worker: the producer of that number (among all that send), in that
+    slot of its kind. A successor has its predecessor's."""
     own = transactional_id(config, number)
-    return {**config, "transactional.id": own} if own else dict(config)
-
-
-def consumer_config(scenario: Mapping[str, Any], user: Mapping[str, Any]) -> Config:
-    """The consumer's configuration without addresses."""
-    return {**CONNECTION, **CONSUMER_DEFAULTS, **by_one_name(scenario), **by_one_name(user)}
+    plain = {
+        key: value.replace(INDEX, str(slot)) if isinstance(value, str) else value
+        for key, value in config.items()
+    }
+    return {**plain, "transactional.id": own} if own else plain
 
 
 def may_be_idempotent(config: Mapping[str, Any]) -> bool:
     """Whether a producer of that configuration can be idempotent (KIP-98, KIP-679)."""
-    return (
-        acks_of(config) == "all"
-        and int(config["retries"]) > 0
-        and int(config["max.in.flight.requests.per.connection"]) <= 5
-    )
+    can_retry, in_flight = retries_of(config) != 0, in_flight_of(config)
+    return acks_of(config) == "all" and can_retry and in_flight <= IN_FLIGHT

@@ -6,6 +6,7 @@ compares them with what the jars and the library themselves say, so none is left
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -228,6 +229,53 @@ LIBRDKAFKA_ONLY: dict[Role, tuple[str, ...]] = {
         "queued.min.messages",
     ),
 }
+
+
+# Left out, and told apart all the same: a file with one of these is librdkafka's, or Java's.
+_LEFT_OUT_OF_LIBRDKAFKA = (
+    "delivery.report.only.error",
+    "enable.auto.offset.store",
+    "enable.partition.eof",
+    "enable.sasl.oauthbearer.unsecure.jwt",
+    "enable.ssl.certificate.verification",
+    "interceptors",
+    "metadata.broker.list",
+    "partitioner",
+    "plugin.library.paths",
+    "sasl.mechanisms",
+    "sasl.password",
+    "sasl.username",
+    "ssl.ca.location",
+    "ssl.ca.pem",
+    "ssl.certificate.location",
+    "ssl.certificate.pem",
+    "ssl.key.location",
+    "ssl.key.pem",
+    "statistics.interval.ms",
+)
+_LEFT_OUT_OF_BOTH = ("client.id", "group.id", "bootstrap.servers")
+
+
+def of_librdkafka_alone(keys: Collection[str], *, left_out: bool) -> list[str]:
+    """Those of these keys that librdkafka has, and Java's clients have not: of those that are left
+    out, or of the others."""
+    known = _LEFT_OUT_OF_LIBRDKAFKA if left_out else [k for r in ROLES for k in LIBRDKAFKA_ONLY[r]]
+    return [key for key in keys if key in known]
+
+
+def of_java_alone(keys: Collection[str], *, left_out: bool) -> list[str]:
+    """Those of these keys that Java's clients have, and librdkafka has not."""
+    if left_out:
+        not_javas = {*_LEFT_OUT_OF_LIBRDKAFKA, *_LEFT_OUT_OF_BOTH}
+        return [key for key in keys if key in LEFT_OUT and key not in not_javas]
+    javas = {each.java for role in ROLES for each in KEYS[role]} | {*COMPRESSION_LEVELS}
+    return [k for k in keys if k in javas and not any(k in librdkafkas_names(r) for r in ROLES)]
+
+
+def clients_keys() -> set[str]:
+    """The names of all keys of both kinds of client, in either dialect."""
+    javas = {each.java for role in ROLES for each in KEYS[role]}
+    return javas | {*COMPRESSION_LEVELS} | {n for role in ROLES for n in librdkafkas_names(role)}
 
 
 def librdkafkas_names(role: Role) -> set[str]:

@@ -9,10 +9,15 @@
 
 A file that names a key which only librdkafka has is taken for librdkafka's and passed as it is; any
 other is the Java client's and is translated. The two are not mixed: `request.timeout.ms` and
-`metadata.max.age.ms` mean different things in them. Whether a value is right librdkafka itself
-says. Nothing is dropped in silence: one note names every key that was left out, with the reason,
-and never its value, which may be a secret. What neither client knows is refused, all of it at once;
-only where the file names a class that is not Kafka's own may it be that class's, and is left out.
+`metadata.max.age.ms` mean different things in them. A key of the other kind of client is left out:
+one file may be given for both.
+
+Values of Java's keys are checked by what the release's jars document, all by librdkafka itself.
+Nothing is dropped in silence: one note names every key that was left out, with the reason, and
+never its value, which may be a secret. What neither client knows is refused, all of it at once.
+Only where the file names a class that is not Kafka's own may a key be that class's, and a note says
+so; not if it ends in a key that a client, a broker or a topic knows (`spring.kafka.producer.acks`),
+or in a slip of one.
 
 `differences`: where the Java client's default is not librdkafka's, the
 report shows both beside the value that was used.
@@ -20,34 +25,44 @@ report shows both beside the value that was used.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, Producer
 
-from harness.clients import properties
+from harness.clients.defaults import CLIENTS, JAVA, LIBRDKAFKA, ClientName
 from harness.clients.java_keys import (
     COMPRESSION_LEVELS,
     KEYS,
     LEFT_OUT,
-    LIBRDKAFKA_ONLY,
     PRIVATE,
     VALUES,
     Key,
     Role,
+    clients_keys,
     librdkafkas_names,
+    of_java_alone,
+    of_librdkafka_alone,
     other_role_of,
 )
-from harness.clients.properties import PropertiesError, Setting
+from harness.clients.plugins import may_be_a_plugins
+from harness.config_files.placeholders import template_in
+from harness.config_files.read import read_config_file
+from harness.config_files.settings import (
+    ConfigFileError,
+    FileSettings,
+    Setting,
+    foreign_class,
+    left_out_note,
+    reason_for,
+)
+from harness.distribution.documented import Documented, wrong_value
+from harness.model.bounds import ACKS
 from harness.model.client_settings import ALIASES
 from harness.model.kafka_text import kafka_text
-from harness.model.spelling import nearest, slip
-
-
-class ClientConfigError(PropertiesError):
-    """A client configuration cannot be used; each sentence names file, line or key, and remedy."""
+from harness.model.spelling import known_end, nearest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,38 +70,67 @@ class ClientConfig:
     """A file of the user's, in librdkafka's keys."""
 
     config: dict[str, str]
+    lines: dict[str, str]  # where each of these stands: "FILE, line N"
     notes: tuple[str, ...]  # sentences on what was left out or changed
+    client: ClientName  # whose defaults lie below
 
 
-def read(path: Path, role: Role, *, foreign: bool = False) -> ClientConfig:
-    """The producer's or consumer's configuration in `path`. Raises PropertiesError with a sentence
-    for each line that is wrong.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """What is known beside a client's file."""
 
-    `foreign`: the cluster is somebody's, and its TLS and SASL belong in a file of their own.
-    """
-    settings, wrong = properties.read_all(path)
-    java = not _is_librdkafkas(path, settings, role)
-    left_out = _left_out(settings, role, java=java, foreign=foreign)
+    client: ClientName | None = None  # whose defaults hold; None: as the file's names tell
+    foreign: bool = False  # the cluster is somebody's: TLS and SASL have a file of their own
+    values: Mapping[str, Documented] = field(default_factory=dict)  # of Java's keys, if known
+    others: Collection[str] = ()  # the keys of brokers and topics, if known
+
+
+def read(path: Path, role: Role, beside: Beside | None = None) -> ClientConfig:
+    """The producer's or consumer's configuration in `path`. Raises ConfigFileError with a sentence
+    for each line that is wrong."""
+    beside = beside or Beside()
+    file = read_config_file(path, role)
+    client, of_both = _client_of(file, beside.client)
+    reading = _Reading(file=file, role=role, client=client, beside=beside)
+    left_out, of_plugin = reading.left_out()
     used: list[tuple[Setting, dict[str, str]]] = []
-    for setting in settings:
-        if setting.key in left_out:
+    wrong = list(file.wrong)
+    for setting in file.settings:
+        if setting.key in left_out or setting in of_plugin:
             continue
-        why = _refusal(setting, role, java=java, foreign=foreign)
+        why = reading.refusal(setting)
         if why is None:
             try:
-                used.append((setting, _plain(setting, role, java=java)))
+                used.append((setting, reading.plain(setting)))
             except ValueError as error:
                 why = str(error)
-        wrong += [f"{path}, line {setting.line}: {why}"] if why else []
-    wrong += _complaints(path, used, role)
+        wrong += [f"{file.place(setting)}: {why}"] if why else []
+    wrong += _complaints(file, used, role)
     if wrong:
-        raise ClientConfigError(*wrong)
+        raise ConfigFileError(*wrong)
     config = _joined(plain for _, plain in used)
-    notes = properties.left_out_note(path, left_out)
+    notes = [
+        *file.notes,
+        *left_out_note(file.path, left_out),
+        *(f"{file.found(each)}: {why}" for each, why in of_plugin.items()),
+        *reading.strays(),
+        *([_OF_BOTH.format(path=file.path)] if of_both else []),
+    ]
     for setting, _ in used:
-        if java and (changed := _change(setting, config, role)):
-            notes.append(f"{path}: {setting.key}={setting.value} becomes librdkafka's {changed}")
-    return ClientConfig(config=config, notes=tuple(notes))
+        if client == JAVA and (changed := _change(setting, config, role)):
+            notes.append(
+                f"{file.path}: {setting.told}={setting.value} becomes librdkafka's {changed}"
+            )
+    lines = {
+        name: f"{file.path.name}, line {setting.line}" for setting, plain in used for name in plain
+    }
+    return ClientConfig(config=config, lines=lines, notes=tuple(notes), client=client)
+
+
+_OF_BOTH = (
+    "{path}: its names are both clients', so it is read as the Java client's, whose defaults hold; "
+    "--client-defaults librdkafka, if it is for a client that is built on librdkafka"
+)
 
 
 def complaint_of_librdkafka(config: Mapping[str, Any], role: Role) -> str | None:
@@ -135,88 +179,142 @@ def _row(key: Key, used: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _is_librdkafkas(path: Path, settings: list[Setting], role: Role) -> bool:
-    """Which of the two dialects the file is in; refused if it is in both."""
-    shared = {key.java for key in KEYS[role] if key.java in (*key.librdkafka, *ALIASES)}
-    theirs = [s for s in settings if s.key in LIBRDKAFKA_ONLY[role]]
-    javas = [s for s in settings if s.key in {key.java for key in KEYS[role]} - shared]
+def _client_of(file: FileSettings, told: ClientName | None) -> tuple[ClientName, bool]:
+    """Whose names a file has, and whether they are both clients' and nobody says. Raises
+    ConfigFileError for names of both, and for those of another client than was told."""
+    settings = {each.key: each for each in file.settings}
+    theirs = of_librdkafka_alone(settings, left_out=False)
+    javas = of_java_alone(settings, left_out=False) or (list(settings) if file.java else [])
     if theirs and javas:
-        raise ClientConfigError(
-            f"{path} mixes librdkafka's names ({theirs[0].key}, line {theirs[0].line}) with the "
-            f"Java client's ({javas[0].key}, line {javas[0].line}): use the names of one of them"
+        one, other = settings[theirs[0]], settings[javas[0]]
+        raise ConfigFileError(
+            f"{file.path} mixes librdkafka's names ({one.told}, line {one.line}) with the Java "
+            f"client's ({other.told}, line {other.line}): use the names of one of them"
         )
-    return bool(theirs)
-
-
-def _left_out(settings: list[Setting], role: Role, *, java: bool, foreign: bool) -> dict[str, str]:
-    """The keys that the file has in vain, each with the reason."""
-    reasons = LEFT_OUT if foreign else {**LEFT_OUT, **PRIVATE}
-    codec = next((s.value for s in settings if s.key == "compression.type"), "none")
-    plugin = properties.foreign_class({each.key: each.value for each in settings})
-    found = {}
-    for key in (setting.key for setting in settings):
-        if reason := properties.reason_for(key, reasons):
-            found[key] = reason
-        elif java and role == "producer" and COMPRESSION_LEVELS.get(key, codec) != codec:
-            found[key] = f"compression.type is {codec}"
-        elif plugin and not _is_clients(key, role, java=java):
-            found[key] = f"taken for a key of {plugin}, which cannot run in the harness's client"
-    return found
-
-
-def _is_clients(key: str, role: Role, *, java: bool) -> bool:
-    """Whether a key is one of Kafka's clients, or a slip of one."""
-    known = _known(role, java=java)
-    if key in known or properties.reason_for(key, PRIVATE):
-        return True
-    return slip(key, known) is not None or other_role_of(key, role) is not None
-
-
-def _known(role: Role, *, java: bool) -> set[str]:
-    """What the file may name in its dialect."""
-    if not java:
-        return {*librdkafkas_names(role), *LEFT_OUT}
-    levels = COMPRESSION_LEVELS if role == "producer" else ()
-    return {*(key.java for key in KEYS[role]), *LEFT_OUT, *levels}
-
-
-def _refusal(setting: Setting, role: Role, *, java: bool, foreign: bool) -> str | None:
-    """Why a setting cannot be used; None if it can."""
-    key, known = setting.key, _known(role, java=java)
-    if foreign and properties.reason_for(key, PRIVATE):
-        return (
-            f"{key} cannot be used here, because this file's settings are stored with the run: "
-            "move TLS and SASL to the file that backend.external.client (or "
-            "backend.kubernetes.attach.client) names"
+    if not theirs and not javas:  # what is left out tells as well
+        theirs = of_librdkafka_alone(settings, left_out=True)
+        javas = [] if theirs else of_java_alone(settings, left_out=True)
+    of_one = theirs or javas
+    client: ClientName = LIBRDKAFKA if theirs else JAVA
+    if of_one and told not in (None, client):
+        raise ConfigFileError(
+            f"{file.found(settings[of_one[0]])} is a name of {CLIENTS[client]}, but the client's "
+            f"defaults are to be those of {CLIENTS[told or JAVA]}: use its names, or "
+            f"--client-defaults {client}"
         )
-    if key in known:
+    return (client, False) if of_one else (told or JAVA, told is None and bool(settings))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reading:
+    """One file for one kind of client."""
+
+    file: FileSettings
+    role: Role
+    client: ClientName
+    beside: Beside
+
+    def left_out(self) -> tuple[dict[str, str], dict[Setting, str]]:
+        """The keys that the file has in vain, each with the reason; and the settings that are
+        taken for those of a class that is not Kafka's own."""
+        reasons = LEFT_OUT if self.beside.foreign else {**LEFT_OUT, **PRIVATE}
+        settings = self.file.settings
+        codec = next((s.value for s in settings if s.key == "compression.type"), "none")
+        plugin = foreign_class({each.key: each.value for each in settings})
+        left_out, of_plugin = dict[str, str](), dict[Setting, str]()
+        for setting in settings:
+            key = setting.key
+            if reason := reason_for(key, reasons):
+                left_out[key] = reason
+            elif COMPRESSION_LEVELS.get(key, codec) != codec and self.role == "producer":
+                left_out[key] = f"compression.type is {codec}"
+            elif key not in self._known() and (other := other_role_of(key, self.role)):
+                left_out[key] = f"a {other}'s key"
+            elif plugin and self._may_be_a_plugins(key):
+                of_plugin[setting] = f"taken for a key of {plugin}, {_NOT_HERE}"
+        return left_out, of_plugin
+
+    def _may_be_a_plugins(self, key: str) -> bool:
+        """Whether neither client, nor a broker or a topic knows it, and it ends in nothing that
+        they know; but for what a client's file has in vain anyhow."""
+        if key in self._known() or reason_for(key, PRIVATE):
+            return False
+        return may_be_a_plugins(key, self.beside.others)
+
+    def strays(self) -> list[str]:
+        """A note on what else the file sets that ends as a key of this client does."""
+        own = {*self._known()} - LEFT_OUT.keys()
+        ends = {each: known_end(each.key, own) for each in self.file.strays}
+        return [
+            f"{self.file.found(each)}: not read, though it ends in {end}: give it as {end}, in a "
+            f"file of its own, if it is the {self.role}'s"
+            for each, end in ends.items()
+            if end is not None
+        ]
+
+    def _known(self) -> set[str]:
+        """What the file may name in its dialect."""
+        if self.client == LIBRDKAFKA:
+            return {*librdkafkas_names(self.role), *LEFT_OUT}
+        levels = COMPRESSION_LEVELS if self.role == "producer" else ()
+        return {*(key.java for key in KEYS[self.role]), *LEFT_OUT, *levels}
+
+    def _everyones(self) -> set[str]:
+        return clients_keys() | {*LEFT_OUT} | {*self.beside.others}
+
+    def refusal(self, setting: Setting) -> str | None:
+        """Why a setting cannot be used; None if it can."""
+        key = setting.key
+        if self.beside.foreign and reason_for(key, PRIVATE):
+            return (
+                f"{setting.told} cannot be used here, because this file's settings are stored with "
+                "the run: move TLS and SASL to the file that backend.external.client (or "
+                "backend.kubernetes.attach.client) names"
+            )
+        if key in self._known():
+            return self._problem_of_value(setting)
+        if key in self.beside.others:
+            return f"{setting.told} is a broker's or a topic's key, and this file is for the " + (
+                f"{self.role}: move it to the file of --server-properties or --topic-config"
+            )
+        known = {*self._known()}
+        right = nearest(key, sorted(known)) or known_end(key, self._everyones())
+        hint = f"did you mean {right}?" if right else "remove the line"
+        return f"{setting.told} is not a {self.role} key that the harness knows: {hint}"
+
+    def _problem_of_value(self, setting: Setting) -> str | None:
+        told = f"{setting.told}={setting.value}"
+        if setting.problem:
+            return f"{told}: {setting.problem}"
+        if setting.key == "acks" or ALIASES.get(setting.key) == "acks":
+            known = ", ".join(ACKS)
+            return None if setting.value in ACKS else f"{told}: give one of {known}"
+        documented = self.beside.values.get(setting.key) if self.client == JAVA else None
+        if why := documented and wrong_value(setting.value, documented):
+            return f"{told}: {why}"
+        if template := template_in(setting.value):
+            return f"{told}: {template} is a template's: write the value that it stands for"
         return None
-    if other := other_role_of(key, role):
-        return (
-            f"{key} is a {other}'s key, and this file is for the {role}: "
-            f"move it to the file of --{other}-config"
-        )
-    right = nearest(key, sorted(known))
-    hint = f"did you mean {right}?" if right else "remove the line"
-    return f"{key} is not a {role} key that the harness knows: {hint}"
+
+    def plain(self, setting: Setting) -> dict[str, str]:
+        """A setting in librdkafka's keys and units, one name for each. Raises ValueError."""
+        if self.client == LIBRDKAFKA:
+            return {ALIASES.get(setting.key, setting.key): setting.value}
+        if setting.key in COMPRESSION_LEVELS:
+            return {"compression.level": setting.value}
+        key = next(key for key in KEYS[self.role] if key.java == setting.key)
+        words = VALUES.get(key.java, {})
+        value = ",".join(words.get(word.strip(), word.strip()) for word in setting.value.split(","))
+        if key.java == "metadata.recovery.strategy" or value.lower() in ("true", "false"):
+            value = value.lower()
+        if key.unit > 1:
+            if not value.isdecimal():
+                raise ValueError(f"{setting.told}={setting.value} is not a whole number")
+            value = str(max(1, int(value) // key.unit))
+        return {ALIASES.get(name, name): value for name in key.librdkafka}
 
 
-def _plain(setting: Setting, role: Role, *, java: bool) -> dict[str, str]:
-    """A setting in librdkafka's keys and units, one name for each. Raises ValueError."""
-    if not java:
-        return {ALIASES.get(setting.key, setting.key): setting.value}
-    if setting.key in COMPRESSION_LEVELS:
-        return {"compression.level": setting.value}
-    key = next(key for key in KEYS[role] if key.java == setting.key)
-    words = VALUES.get(key.java, {})
-    value = ",".join(words.get(word.strip(), word.strip()) for word in setting.value.split(","))
-    if key.java == "metadata.recovery.strategy" or value.lower() in ("true", "false"):
-        value = value.lower()
-    if key.unit > 1:
-        if not value.isdecimal():
-            raise ValueError(f"{setting.key}={setting.value} is not a whole number")
-        value = str(max(1, int(value) // key.unit))
-    return {ALIASES.get(name, name): value for name in key.librdkafka}
+_NOT_HERE = "which cannot run in the harness's client"
 
 
 def _joined(plain: Iterable[Mapping[str, str]]) -> dict[str, str]:
@@ -235,7 +333,9 @@ def _change(setting: Setting, config: Mapping[str, str], role: Role) -> str | No
     return " and ".join(f"{name}={config[name]}" for name in names)
 
 
-def _complaints(path: Path, used: list[tuple[Setting, dict[str, str]]], role: Role) -> list[str]:
+def _complaints(
+    file: FileSettings, used: list[tuple[Setting, dict[str, str]]], role: Role
+) -> list[str]:
     """What librdkafka says of the settings: of each line that it complains of in the same words
     when it is alone, and of what does not go together."""
     told: list[str] = []
@@ -245,8 +345,8 @@ def _complaints(path: Path, used: list[tuple[Setting, dict[str, str]]], role: Ro
             (one for one in left if complaint == complaint_of_librdkafka(one[1], role)), None
         )
         if blamed is None:
-            return [*told, f"{path}: these settings do not go together: {complaint}"]
+            return [*told, f"{file.path}: these settings do not go together: {complaint}"]
         setting = blamed[0]
-        told.append(f"{path}, line {setting.line}: {setting.key}={setting.value}: {complaint}")
+        told.append(f"{file.place(setting)}: {setting.told}={setting.value}: {complaint}")
         left.remove(blamed)
     return told

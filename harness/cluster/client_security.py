@@ -23,9 +23,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from harness.clients import properties
-from harness.clients.properties import PropertiesError, Setting
 from harness.cluster.nodes import ClusterError
+from harness.config_files.properties_file import read_properties
+from harness.config_files.settings import ConfigFileError, Setting
 
 Settings = Mapping[str, str]
 
@@ -67,8 +67,8 @@ def is_secret(key: str) -> bool:
 
 
 def read(path: Path, environment: Mapping[str, str]) -> dict[str, str]:
-    """The settings in librdkafka's keys, `${NAME}` replaced. Raises PropertiesError."""
-    found = {setting.key: setting for setting in properties.read(path)}
+    """The settings in librdkafka's keys, `${NAME}` replaced. Raises ConfigFileError."""
+    found = _each_once(path)
     settings: dict[str, str] = {}
     for setting in found.values():
         value = _expanded(path, setting, environment)
@@ -79,7 +79,7 @@ def read(path: Path, environment: Mapping[str, str]) -> dict[str, str]:
             if setting.key == "ssl.keystore.location":
                 settings["ssl.key.location"] = value
         elif not _is_passed_over(path, setting, value):
-            raise PropertiesError(
+            raise ConfigFileError(
                 f"{path}, line {setting.line}: {setting.key} is not a supported TLS or SASL "
                 f"key: supported are {', '.join(sorted(KEYS))} and {_JAAS}"
             )
@@ -88,11 +88,24 @@ def read(path: Path, environment: Mapping[str, str]) -> dict[str, str]:
     return settings
 
 
+def _each_once(path: Path) -> dict[str, Setting]:
+    """The file's settings; a repeated one is refused: it decides who gets in."""
+    found: dict[str, Setting] = {}
+    for setting in read_properties(path):
+        first = found.setdefault(setting.key, setting)
+        if first is not setting:
+            raise ConfigFileError(
+                f"{path}, line {setting.line}: {setting.key} is set in line {first.line} already: "
+                "remove one of the two"
+            )
+    return found
+
+
 def _expanded(path: Path, setting: Setting, environment: Mapping[str, str]) -> str:
     def value_of(match: re.Match[str]) -> str:
         name = match[1].removeprefix("env:")  # as Java's EnvVarConfigProvider writes it
         if name not in environment:
-            raise PropertiesError(
+            raise ConfigFileError(
                 f"{path}, line {setting.line}: {setting.key} uses ${name}, which is not set in "
                 "the environment: set it"
             )
@@ -104,7 +117,7 @@ def _expanded(path: Path, setting: Setting, environment: Mapping[str, str]) -> s
 def _from_jaas(path: Path, setting: Setting, value: str) -> dict[str, str]:
     words = dict(re.findall(r'(username|password)\s*=\s*"([^"]*)"', value))
     if len(words) != 2 or not re.search(r"\.(Plain|Scram)LoginModule\b", value):
-        raise PropertiesError(
+        raise ConfigFileError(
             f"{path}, line {setting.line}: {_JAAS} is not supported: use PlainLoginModule or "
             'ScramLoginModule with username="…" and password="…", or sasl.username and '
             "sasl.password"
@@ -118,7 +131,7 @@ def _is_passed_over(path: Path, setting: Setting, value: str) -> bool:
     if store not in _STORES:
         return False
     if part == "type" and value.upper() != "PEM":
-        raise PropertiesError(
+        raise ConfigFileError(
             f"{path}, line {setting.line}: {setting.key} must be PEM: librdkafka does not support "
             "JKS; convert the store with keytool and openssl"
         )
@@ -129,7 +142,7 @@ def _check_stores(path: Path, found: Mapping[str, Setting]) -> None:
     for store in _STORES:
         if f"{store}.location" in found and f"{store}.type" not in found:
             line = found[f"{store}.location"].line
-            raise PropertiesError(
+            raise ConfigFileError(
                 f"{path}, line {line}: {store}.location is taken for JKS unless {store}.type=PEM, "
                 "and librdkafka does not support JKS: convert it with keytool and openssl"
             )
@@ -138,14 +151,14 @@ def _check_stores(path: Path, found: Mapping[str, Setting]) -> None:
 def _check(path: Path, settings: Settings) -> None:
     protocol = protocol_of(settings)
     if protocol not in PROTOCOLS:
-        raise PropertiesError(f"{path}: security.protocol must be one of {', '.join(PROTOCOLS)}")
+        raise ConfigFileError(f"{path}: security.protocol must be one of {', '.join(PROTOCOLS)}")
     if not protocol.startswith("SASL"):
         return
     if mechanism_of(settings) not in MECHANISMS:
-        raise PropertiesError(f"{path}: sasl.mechanism must be one of {', '.join(MECHANISMS)}")
+        raise ConfigFileError(f"{path}: sasl.mechanism must be one of {', '.join(MECHANISMS)}")
     for key in ("sasl.username", "sasl.password"):
         if not settings.get(key):
-            raise PropertiesError(f"{path}: {key} is missing")
+            raise ConfigFileError(f"{path}: {key} is missing")
 
 
 def protocol_of(settings: Settings) -> str:

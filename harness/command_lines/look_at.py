@@ -15,6 +15,7 @@ from harness.command_lines import completion
 from harness.command_lines.options import (
     RESULTS,
     Backend,
+    ClientDefaults,
     ConsumerConfig,
     KafkaHome,
     Master,
@@ -25,6 +26,7 @@ from harness.command_lines.options import (
     Seed,
     ServerProperties,
     Sets,
+    TopicConfig,
     console,
     settings,
 )
@@ -64,6 +66,8 @@ def show(
     producer_config: ProducerConfig = None,
     consumer_config: ConsumerConfig = None,
     server_properties: ServerProperties = None,
+    topic_config: TopicConfig = None,
+    client_defaults: ClientDefaults = None,
     kafka_home: KafkaHome = None,
 ) -> None:
     """Print the plan and the complete configuration of a run; nothing is started.
@@ -79,18 +83,22 @@ def show(
         scenario=scenario,
         seed=seed or 0,
         backend=backend,
-        settings=settings(sets),
+        settings=settings(sets, client_defaults),
         producer_config=producer_config,
         consumer_config=consumer_config,
         server_properties=server_properties,
+        topic_config=topic_config,
         kafka_home=kafka_home,
     )
     prepared = prepare_run(request)
     for note in prepared.notes:
-        console.print(f"note: {note}", style="yellow")
+        console.print(f"note: {note}", style="yellow", markup=False)
     for step in prepared.steps:
         console.print(f"step {step.step}: {step.describe()}")
-    shown = prepared.record.model_dump(mode="json", include={"seed", "time_limit_s", "scenario"})
+    for line in prepared.layers:
+        console.print(line, markup=False)
+    told = {"seed", "time_limit_s", "scenario", "layers", "shown_demands"}
+    shown = prepared.record.model_dump(mode="json", include=told)
     console.print_json(json.dumps(shown))
 
 

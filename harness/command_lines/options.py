@@ -88,17 +88,33 @@ Sets = Annotated[
 ProducerConfig = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE", help="Your producer's .properties file, in Java or librdkafka keys."
+        metavar="FILE",
+        help="Your producer's configuration: .properties in Java's or librdkafka's keys, Spring's "
+        "application.yml, Compose. FILE:NAME chooses a profile or service.",
     ),
 ]
 ConsumerConfig = Annotated[
     Path | None,
+    typer.Option(metavar="FILE", help="Your consumer's, in the same forms; both may be one file."),
+]
+ClientDefaults = Annotated[
+    str | None,
     typer.Option(
-        metavar="FILE", help="Your consumer's .properties file, in Java or librdkafka keys."
+        metavar="CLIENT",
+        help="Whose defaults hold where nobody says otherwise: java or librdkafka; by default as "
+        "your file's names tell, else java.",
     ),
 ]
 ServerProperties = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Your brokers' server.properties.")
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Your brokers' server.properties, Compose or env file (KAFKA_X), or Strimzi's Kafka.",
+    ),
+]
+TopicConfig = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Your topic's .properties, or Strimzi's KafkaTopic."),
 ]
 KafkaHome = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Your own Kafka 3.x: DIR/libs/*.jar.")
@@ -145,8 +161,9 @@ WriteJob = Annotated[
 ]
 
 
-def settings(sets: list[str] | None) -> dict[str, Any]:
-    """What `--set` was given, by path. Raises ScenarioError."""
+def settings(sets: list[str] | None, client_defaults: str | None = None) -> dict[str, Any]:
+    """What `--set` was given, by path; --client-defaults is short for one. Raises ScenarioError."""
     from harness.scenario.overrides import parse_override
 
-    return dict(parse_override(text) for text in sets or [])
+    found = dict(parse_override(text) for text in sets or [])
+    return {**found, **({"workload.client_defaults": client_defaults} if client_defaults else {})}

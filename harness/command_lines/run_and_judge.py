@@ -15,6 +15,7 @@ from harness.command_lines.options import (
     RESULTS,
     AboutTables,
     Backend,
+    ClientDefaults,
     Complete,
     ConsumerConfig,
     Defaults,
@@ -30,6 +31,7 @@ from harness.command_lines.options import (
     ServerProperties,
     Sets,
     TimeLimit,
+    TopicConfig,
     WriteJob,
     console,
     settings,
@@ -48,6 +50,8 @@ Allow = Annotated[
         "address of backend.external.bootstrap.",
     ),
 ]
+Keep = Annotated[bool, typer.Option("--keep", help="Keep the nodes' data directories.")]
+NoCheck = Annotated[bool, typer.Option("--no-check", help="Record, do not check.")]
 CopyTo = Annotated[
     str | None,
     typer.Option(metavar="URI", help="Also copy each run: s3://bucket/x, or a folder."),
@@ -122,12 +126,14 @@ def run(
     producer_config: ProducerConfig = None,
     consumer_config: ConsumerConfig = None,
     server_properties: ServerProperties = None,
+    topic_config: TopicConfig = None,
+    client_defaults: ClientDefaults = None,
     kafka_home: KafkaHome = None,
     time_limit: TimeLimit = None,
     results: Results = RESULTS,
     allow: Allow = None,
-    keep: Annotated[bool, typer.Option("--keep", help="Keep the nodes' data directories.")] = False,
-    no_check: Annotated[bool, typer.Option("--no-check", help="Record, do not check.")] = False,
+    keep: Keep = False,
+    no_check: NoCheck = False,
     copy_to: CopyTo = None,
     matrix: Matrix = None,
 ) -> None:
@@ -153,10 +159,11 @@ def run(
             scenario=cell.scenario,
             seed=first + number,
             backend=backend,
-            settings={**settings(sets), **cell.settings},
+            settings={**settings(sets, client_defaults), **cell.settings},
             producer_config=producer_config,
             consumer_config=consumer_config,
             server_properties=server_properties,
+            topic_config=topic_config,
             kafka_home=kafka_home,
             time_limit_s=time_limit,
             keep=keep,
@@ -165,14 +172,12 @@ def run(
         for number in range(repeat)
         for cell in cells
     ]
-    # Refuse all before any starts.
-    prepared = [prepare_run(request) for request in requests]
+    prepared = [prepare_run(request) for request in requests]  # refuse all before any starts
     copies = destination(copy_to) if copy_to else None
     if matrix:
         raise typer.Exit(run_matrix(cells, prepared, results, copies=copies, console=console))
-    raise typer.Exit(
-        carry_out_runs(prepared, results, check=not no_check, copies=copies, console=console)
-    )
+    code = carry_out_runs(prepared, results, check=not no_check, copies=copies, console=console)
+    raise typer.Exit(code)
 
 
 def check(  # each an option of the command

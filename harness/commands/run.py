@@ -158,6 +158,8 @@ def _carried_out(prepared: Prepared, folder: RunFolder, *, check: bool, screen: 
     screen.say(f"{record.scenario.title}: {shown(folder.path)}")
     for note in prepared.notes:
         screen.say(f"note: {note}", style="yellow")
+    for line in prepared.layers:
+        screen.say(line)
     for step in prepared.steps:
         screen.say(f"plan: step {step.step} {step.describe()}")
     backend = BACKENDS[record.backend]

@@ -1,12 +1,14 @@
-"""Which keys a Kafka knows, asked of its own jars: those of brokers, of topics and of zoo.cfg.
+"""Which keys a Kafka knows, asked of its own jars: those of brokers, of topics, of its clients and
+of zoo.cfg; and of which type their values are (harness.distribution.documented).
 
     kafka.server.KafkaConfig, LogConfig     print a page of every key that they document
+    ProducerConfig, ConsumerConfig
     QuorumPeerConfig and "zookeeper.X"      the texts in ZooKeeper's classes: a key of zoo.cfg that
                                             ZooKeeper has no name for is its system property
 
 A known key that ends in a dot stands for all keys that begin so: Kafka takes them for a listener, a
 plug-in or a reporter, and looks at what follows later. The answers are kept beside the class
-archives of exactly these jars: the first takes a second, the others a millisecond.
+archives of exactly these jars: the first takes two seconds, the others a millisecond.
 
 Source: Kafka's AclAuthorizer, JmxReporter, AbstractConfig, RemoteLogManagerConfig and
 KafkaCSVMetricsReporter, for keys that the page leaves out; ZooKeeper's QuorumPeerConfig.
@@ -15,21 +17,33 @@ KafkaCSVMetricsReporter, for keys that the page leaves out; ZooKeeper's QuorumPe
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import re
 import struct
 import subprocess
 import zipfile
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from html import unescape
 from pathlib import Path
 
+from harness.distribution.documented import Documented
 from harness.distribution.kafka_home import KafkaHome
 from harness.host.java import Java
 
 _BROKER = ("kafka.server.KafkaConfig",)
 _TOPIC = ("org.apache.kafka.storage.internals.log.LogConfig", "kafka.log.LogConfig")  # since 3.5
+_CLIENTS = "org.apache.kafka.clients"
+_PAGES = {
+    "server": _BROKER,
+    "topic": _TOPIC,
+    "producer": (f"{_CLIENTS}.producer.ProducerConfig",),
+    "consumer": (f"{_CLIENTS}.consumer.ConsumerConfig",),
+}
+_KEY = re.compile(r'<h4><a id="([^"]+)">.*?<th>Type:</th><td>(.*?)</td>(.*?)(?=<h4>|\Z)', re.DOTALL)
+_VALID = re.compile(r"<th>Valid Values:</th><td>(.*?)</td>", re.DOTALL)
 # What Kafka reads and no page documents.
 _BROKER_TOO = (
     "listener.name.",
@@ -52,20 +66,41 @@ _SIZES |= {19: 2, 20: 2}
 _TEXT, _STRING, _WIDE = 1, 8, (5, 6)
 
 
+# Each key, and what is documented of its values; None: nothing.
+Keys = Mapping[str, Documented | None]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownKeys:
     """The keys of one release; an empty set where its jars did not say."""
 
     kafka: str  # "3.9.2"
     zookeeper: str
-    server: frozenset[str]
-    topic: frozenset[str]
-    zoo: frozenset[str]
+    server: Keys
+    topic: Keys
+    producer: Keys  # of the Java client
+    consumer: Keys
+    zoo: Keys
 
 
 def is_known(key: str, known: Collection[str]) -> bool:
     """Whether `known` has the key, or the beginning of all such keys."""
     return key in known or any(key.startswith(each) for each in known if each.endswith("."))
+
+
+def has_class(home: KafkaHome, name: str) -> bool:
+    """Whether one of these jars has the class."""
+    return name.replace(".", "/") + ".class" in _entries(home.libs)
+
+
+@functools.cache
+def _entries(libs: Path) -> frozenset[str]:
+    """All files of all jars there."""
+    found = set[str]()
+    for jar in libs.glob("*.jar"):
+        with contextlib.suppress(OSError, zipfile.BadZipFile), zipfile.ZipFile(jar) as entries:
+            found |= {*entries.namelist()}
+    return frozenset(found)
 
 
 def known_keys(home: KafkaHome, java: Callable[[], Java]) -> KnownKeys:
@@ -76,52 +111,57 @@ def known_keys(home: KafkaHome, java: Callable[[], Java]) -> KnownKeys:
         found = _asked(home, java())
         if all(found.values()):
             _keep(kept, found)
-    return KnownKeys(
-        kafka=home.version,
-        zookeeper=home.zookeeper_version,
-        server=found["server"],
-        topic=found["topic"],
-        zoo=found["zoo"],
-    )
+    return KnownKeys(kafka=home.version, zookeeper=home.zookeeper_version, **found)
 
 
-def _asked(home: KafkaHome, java: Java) -> dict[str, frozenset[str]]:
-    server = _documented(home, java, _BROKER)
-    return {
-        "server": server | {*_BROKER_TOO} if server else server,
-        "topic": _documented(home, java, _TOPIC),
-        "zoo": _of_zookeeper(home.libs),
+def _asked(home: KafkaHome, java: Java) -> dict[str, Keys]:
+    found: dict[str, Keys] = {
+        name: _documented(home, java, classes) for name, classes in _PAGES.items()
     }
+    if found["server"]:
+        found["server"] = {**dict.fromkeys(_BROKER_TOO), **found["server"]}
+    return {**found, "zoo": dict.fromkeys(sorted(_of_zookeeper(home.libs)))}
 
 
-def _documented(home: KafkaHome, java: Java, classes: Collection[str]) -> frozenset[str]:
+def _documented(home: KafkaHome, java: Java, classes: Collection[str]) -> Keys:
     """The keys on the page that the first of these classes prints; nothing if none does."""
     for name in classes:
         quick = ("-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
         command = [str(java.path), *quick, "-cp", home.class_path, name]
         asked = subprocess.run(command, capture_output=True, text=True, check=False)
-        if keys := frozenset(re.findall(r'<h4><a id="([^"]+)">', asked.stdout)):
+        keys = {
+            key: Documented(type_, unescape(valid[1]) if (valid := _VALID.search(rest)) else "")
+            for key, type_, rest in _KEY.findall(asked.stdout)
+        }
+        if keys:
             return keys
-    return frozenset()
+    return {}
 
 
 # What somebody asked before
 
 
-def _kept(file: Path) -> dict[str, frozenset[str]] | None:
+def _kept(file: Path) -> dict[str, Keys] | None:
     try:
         stored = json.loads(file.read_text())
-        return {name: frozenset(map(str, stored[name])) for name in ("server", "topic", "zoo")}
-    except (OSError, ValueError, KeyError, TypeError):
+        return {
+            name: {
+                key: None if told is None else Documented(*map(str, told))
+                for key, told in stored[name].items()
+            }
+            for name in (*_PAGES, "zoo")
+        }
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
-def _keep(file: Path, found: dict[str, frozenset[str]]) -> None:
+def _keep(file: Path, found: Mapping[str, Keys]) -> None:
     """A cache that cannot be written to only makes the next one ask again."""
+    told = {name: dict(sorted(keys.items())) for name, keys in found.items()}
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         half = file.with_suffix(f".{os.getpid()}")
-        half.write_text(json.dumps({name: sorted(keys) for name, keys in found.items()}))
+        half.write_text(json.dumps(told))
         half.replace(file)
 
 

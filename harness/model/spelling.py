@@ -41,6 +41,31 @@ def slip(word: str, known: Collection[str]) -> str | None:
     return nearest(word, alike) or alike[0]
 
 
+def known_end(key: str, known: Collection[str]) -> str | None:
+    """The known key that an unknown one is, or ends in, but for case, `_` and `-`, or a slip of
+    one; None where there is none.
+
+    spring.kafka.producer.acks  =>  acks        KAFKA_LINGER_MS  =>  linger.ms
+    """
+    plain = {_dotted(each): each for each in sorted(known) if not each.endswith(".")}
+    parts = _dotted(key).split(".")
+    ends = [".".join(parts[at:]) for at in range(len(parts))]
+    for end in ends:
+        if end in plain:
+            return plain[end]
+    for end in ends:
+        alike = [each for each in plain if each.count(".") == end.count(".")]
+        found = slip(end, alike)
+        # Short words are like others by chance.
+        if found and edits(end, found) <= (SLIP_EDITS if "." in end else 1):
+            return plain[found]
+    return None
+
+
+def _dotted(key: str) -> str:
+    return key.lower().replace("_", ".").replace("-", ".")
+
+
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word that an unknown one is most like, by the letters that they share."""
     return next(iter(difflib.get_close_matches(word, list(known), n=1)), None)

@@ -21,8 +21,8 @@ from harness.clients.java_keys import (
     librdkafkas_names,
     other_role_of,
 )
-from harness.clients.properties import reason_for
 from harness.clients.user_file import complaint_of_librdkafka
+from harness.config_files.settings import reason_for
 from harness.model.scenario import Scenario
 from harness.model.spelling import nearest
 

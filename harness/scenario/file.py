@@ -18,6 +18,7 @@ sentence.
 
 from __future__ import annotations
 
+import copy
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -34,6 +35,7 @@ from harness.model.scenario import (
 from harness.model.spelling import did_you_mean
 from harness.release import SCENARIOS
 from harness.scenario.entries import entry_name
+from harness.scenario.no_effect import in_file, in_settings
 from harness.scenario.overrides import lay_over
 from harness.scenario.rules import problems
 
@@ -61,25 +63,41 @@ def read_scenario(which: str, overrides: Mapping[str, Any] | None = None) -> Sce
     Raises ScenarioError.
     """
     path = scenario_path(which)
-    raw = read_raw(path)
-    for key, value in (overrides or {}).items():
-        lay_over(raw, key, value)
-    raw.setdefault("name", path.stem)
-    try:
-        return checked(_lists_to_tuples(raw))
-    except ScenarioError as error:
-        raise ScenarioError(f"{path.name}: {error}") from None
+    tables = with_overrides(path, read_raw(path), overrides or {})
+    return checked(tables, path.name)
 
 
-def checked(tables: Mapping[str, Any]) -> Scenario:
-    """The scenario that these tables make. Raises ScenarioError for what is wrong or impossible."""
-    try:
-        scenario = Scenario.model_validate(tables)
-    except ValidationError as error:
-        raise ScenarioError(explain(error, tables)) from None
+def with_overrides(
+    path: Path, raw: Mapping[str, Any], overrides: Mapping[str, Any]
+) -> dict[str, Any]:
+    """A scenario's tables with `overrides` laid over. Raises ScenarioError for one that can do
+    nothing."""
+    tables = copy.deepcopy(dict(raw))
+    for key, value in overrides.items():
+        lay_over(tables, key, value)
+    for sentence in in_settings(overrides, tables):
+        raise ScenarioError(f"{path.name}: {sentence}")
+    tables.setdefault("name", path.stem)
+    return tables
+
+
+def checked(tables: Mapping[str, Any], name: str = "") -> Scenario:
+    """The scenario that these tables make, with `name` before what is wrong with them. Raises
+    ScenarioError for what is wrong or impossible."""
+    scenario = shaped(tables, name)
     for problem in problems(scenario):
-        raise ScenarioError(problem)
+        raise ScenarioError(f"{name}: {problem}" if name else problem)
     return scenario
+
+
+def shaped(tables: Mapping[str, Any], name: str = "") -> Scenario:
+    """The same of which only keys and types are checked. Raises ScenarioError."""
+    tables = _lists_to_tuples(dict(tables))
+    try:
+        return Scenario.model_validate(tables)
+    except ValidationError as error:
+        why = explain(error, tables)
+        raise ScenarioError(f"{name}: {why}" if name else why) from None
 
 
 def scenario_path(which: str) -> Path:
@@ -113,13 +131,16 @@ def read_raw(path: Path, seen: tuple[Path, ...] = ()) -> dict[str, Any]:
     """The file's tables with those that it extends below them; not yet checked."""
     raw = tables_in(path, path.name)
     base = raw.pop("extends", None)
-    if base is None:
-        return raw
-    if path in seen:
-        raise ScenarioError(f"{path.name}: extends itself; remove one `extends`")
-    beside = path.parent / f"{base}.toml"
-    below = read_raw(beside if beside.is_file() else scenario_path(str(base)), (*seen, path))
-    return _merge(below, raw)
+    whole = raw
+    if base is not None:
+        if path in seen:
+            raise ScenarioError(f"{path.name}: extends itself; remove one `extends`")
+        beside = path.parent / f"{base}.toml"
+        below = read_raw(beside if beside.is_file() else scenario_path(str(base)), (*seen, path))
+        whole = _merge(below, raw)
+    for sentence in in_file(raw, whole):
+        raise ScenarioError(f"{path.name}: {sentence}")
+    return whole
 
 
 def explain(error: ValidationError, tables: Mapping[str, Any]) -> str:
@@ -178,6 +199,7 @@ def _merge(below: dict[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _lists_to_tuples(raw: dict[str, Any]) -> dict[str, Any]:
+    """A scenario's lists of tables as its model has them; nothing where there is none."""
     mixed = raw.get("mixed")
     if isinstance(mixed, dict):
         mixed = {**mixed, "faults": _tuple(mixed.get("faults", ()))}
@@ -186,16 +208,3 @@ def _lists_to_tuples(raw: dict[str, Any]) -> dict[str, Any]:
 
 def _tuple(entries: Any) -> Any:
     return tuple(entries) if isinstance(entries, list) else entries
-
-
-def with_clients(
-    chosen: Scenario, producer: Mapping[str, Any], consumer: Mapping[str, Any]
-) -> Scenario:
-    """The scenario with the clients' complete configurations in place; checked again."""
-    work = chosen.workload.model_copy(
-        update={"producer": dict(producer), "consumer": dict(consumer)}
-    )
-    try:
-        return checked({**dict(chosen), "workload": work})
-    except ScenarioError as error:
-        raise ScenarioError(f"{chosen.name}: {error}") from None

@@ -1,13 +1,15 @@
-"""Kafka's own keys in a scenario: refused where this release does not know them.
+"""Kafka's own keys in a scenario: refused where this release does not know them or their values.
 
     cluster.server.num.partitons = 3     refused: did you mean num.partitions?
+    cluster.server.num.io.threads = "x"  refused: not a value of type int in [1,...]
     cluster.server.linger.ms = 5         refused; passes if cluster.allow_keys names it
-    cluster.server.my.plugin.key = 1     passes, with a note, beside authorizer.class.name = "my.A"
+    cluster.server.my.plugin.key = 1     passes, with a note, beside metric.reporters = "my.A"
 
 A broker ignores a key that it does not know, and the run would be another experiment. So each key
 of [cluster.server], [cluster.zoo] and [topic.config] is one that the jars of the release know
 (harness.distribution.known_keys), wherever it was set: in the scenario, by --set, in a
-server.properties. What is within two edits of a known key is refused always; any other passes where
+server.properties. What is within two edits of a known key is refused always, and so is what a
+client, a broker or a topic knows, alone or as the end of a longer key; any other passes where
 `cluster.allow_keys` names it, or where a class is configured that is not Kafka's own and may have
 its own keys. Where the release of a cluster is not that of the jars, a note says so.
 """
@@ -15,20 +17,27 @@ its own keys. Where the release of a cluster is not that of the jars, a note say
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from harness.clients.java_keys import KEYS, ROLES, librdkafkas_names
-from harness.clients.properties import foreign_class
+from harness.clients.java_keys import KEYS, LEFT_OUT, ROLES, librdkafkas_names
+from harness.clients.plugins import may_be_a_plugins
 from harness.cluster.backend import Backend
 from harness.cluster.nodes import ClusterError
+from harness.config_files.placeholders import template_in
+from harness.config_files.settings import classes_in, foreign_class
+from harness.distribution.documented import wrong_value
 from harness.distribution.kafka_home import KAFKA_VERSION, KafkaHome
-from harness.distribution.known_keys import KnownKeys, is_known, known_keys
+from harness.distribution.known_keys import Keys, KnownKeys, has_class, is_known, known_keys
 from harness.host.java import find_java
 from harness.host.machine import HostError
+from harness.model.kafka_text import kafka_text
 from harness.model.scenario import Scenario
-from harness.model.spelling import did_you_mean, slip
+from harness.model.spelling import did_you_mean, known_end, slip
+
+# Which section's keys stand in which lines of the user's files: section -> key -> "FILE, line N".
+Lines = Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,26 +55,60 @@ class Section:
     name: str  # "cluster.server"
     whose: str  # "a broker's key of Kafka 3.9.2"
     settings: Mapping[str, Any]
-    known: frozenset[str]
+    known: Keys
+    lacking: Callable[[str], bool] = field(default=lambda _: False)  # a class that no jar has
 
 
-def check_keys(
-    scenario: Scenario, backend: Backend, home: Callable[[], KafkaHome], lines: Mapping[str, str]
-) -> Found:
-    """What is to be said of a scenario's keys on that backend. `home`: the jars to ask. `lines`:
-    where in a file a key of [cluster.server] stands, if it stands in one."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """The Kafka of a run, as far as it is known."""
+
+    known: KnownKeys | None  # None: not known
+    home: KafkaHome | None = None
+    why: str = ""  # not known
+
+    @property
+    def others(self) -> frozenset[str]:
+        """The keys of brokers and topics."""
+        return frozenset((*self.known.server, *self.known.topic)) if self.known else frozenset()
+
+    def lacks(self, name: str) -> bool:
+        """Whether its class path is known, and has no such class."""
+        return self.home is not None and not has_class(self.home, name)
+
+
+def release_on(
+    backend: Backend, scenario: Scenario, home: Callable[[], KafkaHome], *, needed: bool = True
+) -> Release:
+    """The Kafka that a scenario runs with on that backend. `home`: the jars to ask."""
+    if not needed:
+        return Release(known=None)
+    try:
+        if why := _other_release(backend, scenario):
+            return Release(known=None, why=why)
+        found = home()
+        known = known_keys(found, find_java)
+    except (ClusterError, HostError) as error:
+        return Release(known=None, why=str(error))
+    return Release(known=known, home=found if backend.image is None else None)
+
+
+def has_keys(scenario: Scenario) -> bool:
+    """Whether it sets any key of Kafka's own."""
+    return any(_settings(scenario).values())
+
+
+def check_keys(scenario: Scenario, release: Release, lines: Lines) -> Found:
+    """What is to be said of a scenario's keys and values with that Kafka."""
     used = [name for name, settings in _settings(scenario).items() if settings]
     if not used:
         return Found()
-    try:
-        why = _other_release(backend, scenario)
-        known = known_keys(home(), find_java) if why is None else None
-    except (ClusterError, HostError) as error:
-        why, known = str(error), None
-    if known is None:
-        where = ", ".join(used)
-        return Found(notes=(f"the keys of {where} were not checked for typing errors: {why}",))
-    return found_in(_sections(scenario, known), scenario.cluster.allow_keys, lines)
+    if release.known is None:
+        told = ", ".join(used)
+        return Found(
+            notes=(f"the keys of {told} were not checked for typing errors: {release.why}",)
+        )
+    return found_in(_sections(scenario, release), scenario.cluster.allow_keys, lines)
 
 
 def _other_release(backend: Backend, scenario: Scenario) -> str | None:
@@ -94,31 +137,39 @@ def release_of(image: str) -> str | None:
     return f"{int(version[1]) - (4 if confluents else 0)}.{version[2]}"
 
 
-def found_in(
-    sections: tuple[Section, ...], allowed: tuple[str, ...], lines: Mapping[str, str]
-) -> Found:
+def found_in(sections: tuple[Section, ...], allowed: tuple[str, ...], lines: Lines) -> Found:
     """What these sections have that their Kafka does not know."""
     wrong, notes = [], []
+    everyones = {key for section in sections for key in section.known}
     for section in sections:
         if not section.known and section.settings:
             notes.append(f"the keys of {section.name} were not checked: the jars do not name them")
             continue
+        places = lines.get(section.name, {})
         plugin = foreign_class(section.settings)
-        passed = []
-        for key in section.settings:
+        for key, value in section.settings.items():
+            told = f"{places[key]}: {key}" if key in places else f"{section.name}.{key}"
             if is_known(key, section.known):
+                wrong += [f"{told}{why}" for why in _of_value(section, key, value)]
                 continue
-            passes = key in allowed or plugin is not None
+            passes = key in allowed or (plugin is not None and may_be_a_plugins(key, everyones))
             if why := _refusal(section, key, sections, passes=passes):
-                stands = lines.get(key) if section.name == "cluster.server" else None
-                wrong.append(f"{stands or f'{section.name}.{key}'} is not {section.whose}{why}")
+                wrong.append(f"{told} is not {section.whose}{why}")
             elif key not in allowed:
-                passed.append(key)
-        if passed:
-            notes.append(
-                f"{section.name}: {', '.join(passed)}: not {section.whose}, taken for {plugin}'s"
-            )
+                notes.append(f"{told} is not {section.whose}, taken for one of {plugin}")
     return Found(wrong=tuple(wrong), notes=tuple(notes))
+
+
+def _of_value(section: Section, key: str, value: Any) -> Iterable[str]:
+    """What is wrong with a known key's value."""
+    text, documented = kafka_text(value), section.known.get(key)
+    if why := documented and wrong_value(text, documented):
+        yield f" = {text}: {why}"
+    elif template := template_in(text):
+        yield f" = {text}: {template} is a template's: write the value that it stands for"
+    for name in classes_in(key, text):
+        if section.lacking(name):
+            yield f": the class {name} is in none of the jars, and no broker would start: remove it"
 
 
 def _refusal(
@@ -135,7 +186,11 @@ def _refusal(
     for role in ROLES:
         if key in librdkafkas_names(role) | {each.java for each in KEYS[role]}:
             return f" but a {role}'s: move it to workload.{role}, or remove it"
-    return f"{did_you_mean(key, section.known)}: remove it, or name it in cluster.allow_keys"
+    if key in LEFT_OUT:
+        return " but a client's: remove it"
+    end = known_end(key, section.known)
+    hint = f" (did you mean {end!r}?)" if end else did_you_mean(key, section.known)
+    return f"{hint}: remove it, or name it in cluster.allow_keys"
 
 
 def _settings(scenario: Scenario) -> dict[str, Mapping[str, Any]]:
@@ -146,13 +201,21 @@ def _settings(scenario: Scenario) -> dict[str, Mapping[str, Any]]:
     }
 
 
-def _sections(scenario: Scenario, known: KnownKeys) -> tuple[Section, ...]:
+def _sections(scenario: Scenario, release: Release) -> tuple[Section, ...]:
+    known = release.known
+    assert known is not None
     of = {
         "cluster.server": (f"a broker's key of Kafka {known.kafka}", known.server),
         "cluster.zoo": (f"a key of ZooKeeper {known.zookeeper}", known.zoo),
         "topic.config": (f"a topic's key of Kafka {known.kafka}", known.topic),
     }
     return tuple(
-        Section(name=name, whose=of[name][0], settings=settings, known=of[name][1])
+        Section(
+            name=name,
+            whose=of[name][0],
+            settings=settings,
+            known=of[name][1],
+            lacking=release.lacks,
+        )
         for name, settings in _settings(scenario).items()
     )

@@ -16,9 +16,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from harness.clients import defaults, user_file
-from harness.clients.java_keys import Role
-from harness.clients.properties import PropertiesError, listed
+from harness.clients import user_file
 from harness.cluster.backend import Backend
 from harness.cluster.backends import BACKENDS
 from harness.cluster.capabilities import Disks, Dumps, Foreign
@@ -31,10 +29,11 @@ from harness.nemesis import plan
 from harness.nemesis.targets import target_of
 from harness.nemesis.verbs import VERBS
 from harness.scenario import file
-from harness.scenario.client_keys import wrong_keys, wrong_value
-from harness.scenario.kafka_keys import check_keys
+from harness.scenario.client_keys import wrong_value
+from harness.scenario.kafka_keys import has_keys, release_on
+from harness.scenario.layers.lay import Files, by_layer, lay
+from harness.scenario.layers.read_files import read_files
 from harness.scenario.rules import setting_of
-from harness.scenario.server_properties import ServerFile, read_server_properties
 
 SET_UP_S = 120.0
 FINAL_READ_S = 120.0
@@ -53,10 +52,30 @@ class Request:
     producer_config: Path | None = None
     consumer_config: Path | None = None
     server_properties: Path | None = None
+    topic_config: Path | None = None
     kafka_home: Path | None = None
     time_limit_s: float | None = None
     keep: bool = False
     allow: tuple[str, ...] = ()  # clusters that are not ours, and may be hit all the same
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """The user's own files that are given, by whose settings they have."""
+        all_of = {
+            "producer": self.producer_config,
+            "consumer": self.consumer_config,
+            "server": self.server_properties,
+            "topic": self.topic_config,
+        }
+        return {whose: path for whose, path in all_of.items() if path is not None}
+
+
+FILE_OPTIONS = {
+    "producer": "--producer-config",
+    "consumer": "--consumer-config",
+    "server": "--server-properties",
+    "topic": "--topic-config",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,26 +91,33 @@ class Prepared:
         return self.record.scenario
 
     @property
+    def layers(self) -> list[str]:
+        """Where each setting of the clients comes from, a line for each kind of client."""
+        work = self.scenario.workload
+        return [
+            f"{role}: {by_layer(self.record.layers.get(role, {}), config)}"
+            for role, config in (("producer", work.producer), ("consumer", work.consumer))
+        ]
+
+    @property
     def steps(self) -> tuple[Step, ...]:
         """The plan."""
         return self.record.plan
 
 
 def prepare(request: Request) -> Prepared:
-    """Resolve a request. Raises ScenarioError or ClientConfigError."""
+    """Resolve a request. Raises ScenarioError."""
     if request.backend not in BACKENDS:
         raise ScenarioError(
             f"--backend {request.backend}: unknown; choose one of {', '.join(BACKENDS)}"
         )
     _check_kafka_home(request)
-    server_file = _server_file(request)
-    chosen = file.read_scenario(request.scenario, {**server_file.overrides, **request.settings})
-    producer_file, consumer_file, key_notes = _checked_keys(request, chosen, server_file)
-    producer = defaults.producer_config(chosen.workload.producer, producer_file.config)
-    consumer = defaults.consumer_config(chosen.workload.consumer, consumer_file.config)
+    files, of_files = _files(request)
+    laid = lay(request.scenario, request.settings, files)
+    resolved = laid.scenario
+    producer, consumer = resolved.workload.producer, resolved.workload.consumer
     if why := wrong_value("producer", producer) or wrong_value("consumer", consumer):
         raise ScenarioError(f"{request.scenario}: {why}")
-    resolved = file.with_clients(chosen, producer, consumer)
     setting = setting_of(resolved)
     steps = plan.make(resolved.faults, request.seed, resolved.mixed, setting=setting)
     _check_capabilities(request, resolved)
@@ -106,6 +132,8 @@ def prepare(request: Request) -> Prepared:
             plan=steps,
             node_settings=NodeSettings(**effective(resolved.cluster.server, resolved.cluster.zoo)),
             differences=_differences(producer, consumer),
+            layers=laid.origins,
+            shown_demands=dict(laid.shown_demands),
             time_limit_s=request.time_limit_s or time_limit_s(resolved, steps),
             kafka_home=str(request.kafka_home) if request.kafka_home else None,
             keep=request.keep,
@@ -113,8 +141,7 @@ def prepare(request: Request) -> Prepared:
         )
     except ValidationError as error:
         raise ScenarioError(f"{request.scenario}: {problem_of(error)}") from None
-    of_files = (*producer_file.notes, *consumer_file.notes, *server_file.notes)
-    notes = (*of_files, *key_notes, *_length_notes(resolved, steps))
+    notes = (*of_files, *laid.notes, *_length_notes(resolved, steps))
     return Prepared(record=record, notes=notes)
 
 
@@ -130,38 +157,20 @@ def _length_notes(chosen: Scenario, steps: Sequence[Step]) -> list[str]:
     ]
 
 
-def _checked_keys(
-    request: Request, chosen: Scenario, server_file: ServerFile
-) -> tuple[user_file.ClientConfig, user_file.ClientConfig, tuple[str, ...]]:
-    """The clients' files, and notes on the keys of all files and of the scenario; raises with all
-    that is wrong with any of them."""
-    backend = BACKENDS[request.backend]
-    foreign = Foreign in backend.capabilities(chosen)
-    wrong = list(server_file.wrong)
-    files = []
-    of_roles: dict[Role, Path | None] = {
-        "producer": request.producer_config,
-        "consumer": request.consumer_config,
-    }
-    for role, path in of_roles.items():
-        try:
-            files.append(_client_file(path, role, foreign=foreign))
-        except PropertiesError as error:
-            wrong += error.sentences
+def _files(request: Request) -> tuple[Files, tuple[str, ...]]:
+    """The user's own files, and notes on them. Raises ScenarioError."""
+    path = file.scenario_path(request.scenario)
+    tables = file.with_overrides(path, file.read_raw(path), request.settings)
+    shape, backend = file.shaped(tables, path.name), BACKENDS[request.backend]
     own_jars = request.kafka_home if backend.image is None else None
-    found = check_keys(chosen, backend, partial(kafka_home.find_kafka, own_jars), server_file.lines)
-    in_file = tuple(server_file.lines.values())
-    wrong += [s if s.startswith(in_file) else f"{request.scenario}: {s}" for s in found.wrong]
-    wrong += [f"{request.scenario}: {sentence}" for sentence in wrong_keys(chosen)]
-    if wrong:
-        raise ScenarioError(listed(wrong))
-    return files[0], files[1], found.notes
-
-
-def _client_file(path: Path | None, role: Role, *, foreign: bool) -> user_file.ClientConfig:
-    if path is None:
-        return user_file.ClientConfig(config={}, notes=())
-    return user_file.read(path, role, foreign=foreign)
+    release = release_on(
+        backend,
+        shape,
+        partial(kafka_home.find_kafka, own_jars),
+        needed=bool(request.files or has_keys(shape)),
+    )
+    foreign = Foreign in backend.capabilities(shape)
+    return read_files(request.scenario, request.settings, request.files, release, foreign=foreign)
 
 
 def _check_kafka_home(request: Request) -> None:
@@ -181,12 +190,6 @@ def _differences(
         *user_file.differences(consumer, "consumer"),
     ]
     return tuple(DifferenceRecord(**row) for row in rows)
-
-
-def _server_file(request: Request) -> ServerFile:
-    if request.server_properties is None:
-        return ServerFile()
-    return read_server_properties(request.server_properties)
 
 
 def time_limit_s(chosen: Scenario, steps: Sequence[Step]) -> float:
@@ -263,15 +266,10 @@ def command_line(request: Request) -> str:
         words += ["--allow", name]
     for key, value in request.settings.items():
         words += ["--set", f"{key}={_toml(value)}"]
-    files = {
-        "--producer-config": request.producer_config,
-        "--consumer-config": request.consumer_config,
-        "--server-properties": request.server_properties,
-        "--kafka-home": request.kafka_home,
-    }
-    for option, given in files.items():
-        if given is not None:
-            words += [option, str(given)]
+    for whose, given in request.files.items():
+        words += [FILE_OPTIONS[whose], str(given)]
+    if request.kafka_home is not None:
+        words += ["--kafka-home", str(request.kafka_home)]
     if request.time_limit_s is not None:
         words += ["--time-limit", f"{request.time_limit_s:g}"]
     return shlex.join(words)

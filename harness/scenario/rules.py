@@ -20,6 +20,7 @@ from harness.nemesis.target import Setting
 from harness.nemesis.targets import TARGETS, target_of
 from harness.nemesis.verbs import VERBS
 from harness.scenario.entries import entry_name
+from harness.scenario.metadata_modes import without_effect
 from harness.scenario.overlaps import contradictions
 from harness.scenario.timing import timing_problems
 
@@ -68,6 +69,8 @@ def _cluster_problems(scenario: Scenario) -> list[str]:
         for key in settings:
             if key in OWNED_BY_HARNESS[section] or key.startswith("server."):
                 problems.append(f"cluster.{section}.{key} is set by the harness: remove it")
+            elif section == "server" and (why := without_effect(key, "zookeeper")):
+                problems.append(f"cluster.server.{key} does nothing: {why}: remove it")
     if cluster.racks and "broker.rack" in cluster.server:
         problems.append(
             "cluster.server.broker.rack puts all brokers into one rack, and cluster.racks into "
@@ -147,7 +150,7 @@ def _client_problems(scenario: Scenario) -> list[str]:
     if idempotent and acks != "all":
         return [
             f"workload.producer: enable.idempotence=true needs acks=all, but acks is {acks}: "
-            "change one of them"
+            "change one of them, as with --set producer.enable.idempotence=false"
         ]
     if idempotent and int(producer.get("retries", 1)) == 0:
         return ["workload.producer: enable.idempotence=true needs retries > 0"]

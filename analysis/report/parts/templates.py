@@ -11,7 +11,7 @@ from analysis.report import wording
 
 TEMPLATES = files("analysis.report") / "templates"
 FILTERS = ("number", "seconds", "moment", "utc", "milliseconds", "plain", "flat", "fault_name")
-WORDS = ("configuration_words", "fault_counts", "roles_words", "count_of")
+WORDS = ("configuration_words", "whose_words", "fault_counts", "roles_words", "count_of")
 
 
 def environment() -> Environment:

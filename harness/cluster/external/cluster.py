@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.clients.properties import PropertiesError
 from harness.cluster import client_security
 from harness.cluster.admin.admin import Admin
 from harness.cluster.capabilities import Cluster
 from harness.cluster.exec.host_processes import HostProcesses
 from harness.cluster.nodes import ClusterError, Node, role_by_name
 from harness.cluster.ownership import Orphan, check_own, check_reached
+from harness.config_files.settings import ConfigFileError
 from harness.model.scenario import AttachPart, ExternalPart, FaultPart, Scenario
 
 # What the harness's own brokers are configured with, and a topic among others must be by itself.
@@ -60,7 +60,7 @@ def settings_of(file: str) -> dict[str, str]:
         return {}
     try:
         return client_security.read(Path(file).expanduser(), os.environ)
-    except PropertiesError as error:
+    except ConfigFileError as error:
         raise ClusterError(str(error)) from None
 
 

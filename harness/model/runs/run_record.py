@@ -162,6 +162,16 @@ class RunRecord(Record):
     plan: tuple[Step, ...] = ()
     node_settings: NodeSettings | None = Field(default=None, description="null: as the scenario's")
     differences: tuple[DifferenceRecord, ...] = ()
+    layers: dict[str, dict[str, str]] = Field(
+        default={},
+        description="where each setting of producer, consumer, server and topic comes from: a "
+        "client's default, the harness, the scenario, a file and line, --set",
+    )
+    shown_demands: dict[str, str] = Field(
+        default={},
+        description="what the scenario demands of its own configuration, where it was replaced: "
+        "shown, not judged",
+    )
     time_limit_s: Measure = Field(default=0.0, description="what the run may take in all")
     kafka_home: str | None = Field(default=None, description="null: the harness's own Kafka")
     keep: bool = Field(default=False, description="whether data and topic outlive the run")

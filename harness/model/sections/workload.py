@@ -14,7 +14,10 @@ Milliseconds = Annotated[float, Field(ge=0, le=MOST)]
 
 
 class WorkloadPart(Part):
-    """What the workers do: `write-read` or `stream`."""
+    """What the workers do: `write-read` or `stream`.
+
+    A description that begins with a kind tells that its key counts for that kind alone.
+    """
 
     kind: Annotated[
         Literal["write-read", "stream"],
@@ -129,48 +132,59 @@ class WorkloadPart(Part):
     commit: Annotated[
         Literal["auto", "before", "after", "transaction"],
         Field(
-            description="when a member commits: before or after it processes a batch, as the "
-            "client does by itself (`auto`), or with a transformer's outputs (`transaction`)",
+            description="`stream`: when a member commits: before or after it processes a batch, "
+            "as the client does by itself (`auto`), or with outputs (`transaction`)",
             examples=["auto"],
         ),
     ] = "after"
     batch: Annotated[
         Count,
         Field(
-            description="how many records a member takes at a time",
+            description="`stream`: how many records a member takes at a time",
             examples=[10],
             json_schema_extra={"unit": "records"},
         ),
     ] = 50
     process_ms: Annotated[
         Milliseconds,
-        Field(description="how long a member processes each record", examples=[1]),
+        Field(description="`stream`: how long a member processes each record", examples=[1]),
     ] = 0.0
     dies: Annotated[
         tuple[DeathPoint, ...],
         Field(
             strict=False,
-            description="where the first member ends itself by SIGKILL, then its successor, …",
+            description="`stream`: where the first member ends itself by SIGKILL, then its "
+            "successor, …",
             examples=[["before-process", "before-commit"]],
         ),
     ] = ()
     dies_after: Annotated[
         Count,
         Field(
-            description="how many records each of these has polled before",
+            description="`stream`: how many records each of these has polled before",
             examples=[1500],
             json_schema_extra={"unit": "records"},
         ),
     ] = 1000
+    client_defaults: Annotated[
+        Literal["java", "librdkafka"] | None,
+        Field(
+            description="whose defaults hold where nobody says otherwise: `java`, the Java "
+            "client's, or `librdkafka`, of all clients built on it; unset: as the names in a file "
+            "that is brought tell, else `java`",
+            examples=["librdkafka"],
+        ),
+    ] = None
     producer: dict[str, Value] = Field(
         default={},
-        description="the producers' configuration, in librdkafka's keys; where they and the "
-        "scenario say nothing, the Java client's defaults hold",
+        description="the producers' configuration, in librdkafka's keys; of one that is brought "
+        "as a file, only the times of this section stay",
         examples=[{"acks": "all", "linger.ms": 5}],
     )
     consumer: dict[str, Value] = Field(
         default={},
-        description="the consumers' configuration, in librdkafka's keys; the final read's too",
+        description="the consumers' configuration, in librdkafka's keys; the final read's too. "
+        "`{index}` in a value is the worker's number",
         examples=[{"isolation.level": "read_committed"}],
     )
 

@@ -52,7 +52,7 @@ class Specs:
     def _of(self, kind: WorkerKind, number: int, index: int, limit_s: float) -> Spec:
         """That of the worker of this kind and number, which is the `index`th of all that send."""
         work, topic = self.scenario.workload, self.scenario.topic
-        config = defaults.of_one(work.producer, index) if kind.sends else work.consumer
+        config = defaults.of_one(work.producer if kind.sends else work.consumer, index, number)
         bootstrap = ",".join(node.endpoint for node in brokers(self.nodes))
         spec = {
             "run_id": self.folder.run_id,
@@ -69,22 +69,24 @@ class Specs:
         if kind.sends:
             spec["index"] = index if kind.drives else FIRST_OUTPUT + index
         if kind.sends and kind.follows:
-            spec["consumer_config"] = self._one_broker()
+            spec["consumer_config"] = self._one_broker(number)
         if kind.sends and kind.member:
-            spec["consumer_config"] = {**work.consumer, "bootstrap.servers": bootstrap}
+            consumer = defaults.of_one(work.consumer, index, number)
+            spec["consumer_config"] = {**consumer, "bootstrap.servers": bootstrap}
             spec["first_output"] = FIRST_OUTPUT
         if kind.member:
             spec["group"] = group_of(self.folder)
             spec["dies"] = work.dies[0] if work.dies and number == 0 else ""
         return spec
 
-    def _one_broker(self) -> dict[str, Any]:
+    def _one_broker(self, number: int) -> dict[str, Any]:
         """The configuration of a consumer that knows one broker only, which is not the leader, if
         there is another."""
         work, kafkas = self.scenario.workload, brokers(self.nodes)
         follower = next((node for node in kafkas if node.name != self.leader), kafkas[0])
         rack = {"client.rack": follower.name} if work.read_via == "follower" else {}
-        return {**work.consumer, "bootstrap.servers": follower.endpoint, **rack}
+        consumer = defaults.of_one(work.consumer, number, number)
+        return {**consumer, "bootstrap.servers": follower.endpoint, **rack}
 
 
 def flush_s(scenario: Scenario) -> float:

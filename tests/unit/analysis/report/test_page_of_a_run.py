@@ -40,6 +40,11 @@ def pages(
     record = json.loads((runs[0] / "run.json").read_text())
     began_ns = record["phases"][0]["start_ns"]
     record["clock"] = {"monotonic_ns": began_ns - 10**9, "utc": "2026-11-21T02:15:00+00:00"}
+    record["layers"] = {
+        "producer": {"acks": "my.properties, line 3"},
+        "server": {"num.io.threads": "s.properties, line 1"},
+    }
+    record["shown_demands"] = {"lost": ">= 1"}
     (runs[0] / "run.json").write_text(json.dumps(record))
     (runs[0] / "logs").mkdir()
     (runs[0] / "logs" / "kafka1.log").write_text("started")
@@ -94,3 +99,14 @@ def test_its_files_are_linked(pages: list[tuple[dict[str, Any], Reader]]) -> Non
         "analysis/lost.parquet",
     } <= addresses
     assert "logs/kafka1.log" not in pages[1][1].addresses
+
+
+def test_the_page_says_whose_configuration_it_asks_and_where_each_setting_comes_from(pages):
+    (one, page), (other, plain) = pages
+
+    assert "yours: producer (my.properties), brokers (s.properties). All else is" in page.text
+    assert "my.properties, line 3" in page.text
+    assert "is shown and not judged: lost >= 1" in page.text
+    assert {"lost": ">= 1"} == one["shown_demands"]
+    assert "yours" not in plain.text
+    assert "shown_demands" not in other

@@ -6,6 +6,11 @@ import pytest
 
 from harness.clients import defaults
 
+
+def producer_config(scenario, file=None, **more):
+    return defaults.layered("producer", defaults.Asked(scenario=scenario, file=file, **more)).config
+
+
 EXPLICIT = (
     "acks",
     "retries",
@@ -20,49 +25,139 @@ EXPLICIT = (
 
 @pytest.mark.parametrize("key", EXPLICIT)
 def test_a_producer_says_what_it_does_even_when_nobody_asked(key):
-    assert key in defaults.producer_config({}, {})
+    assert key in producer_config({})
 
 
-def test_the_users_file_wins_over_the_scenario_and_the_scenario_over_the_defaults():
-    config = defaults.producer_config({"acks": "1", "linger.ms": 5}, {"linger.ms": 7})
+SCENARIO = {
+    "acks": "all",
+    "enable.idempotence": True,
+    "linger.ms": 50,
+    "message.timeout.ms": 4000,
+    "socket.timeout.ms": 900,
+    "transactional.id": "t",
+}
 
-    assert (config["acks"], config["linger.ms"]) == ("1", 7)
+
+def of(**more):
+    return defaults.layered("producer", defaults.Asked(scenario=SCENARIO, **more))
+
+
+def test_without_a_file_all_of_the_scenario_holds_and_set_wins():
+    found = of(set={"linger.ms": 7})
+
+    assert SCENARIO | {"linger.ms": 7} == {key: found.config[key] for key in SCENARIO}
+    assert (found.layers["acks"], found.layers["linger.ms"]) == ("scenario", "--set")
+    assert found.layers["batch.size"] == "default of the Java client"
+    assert found.layers["reconnect.backoff.ms"] == "harness"
+    assert ({}, {}) == (found.kept, found.replaced)
+
+
+def test_beside_a_file_times_alone_stay_of_the_scenario():
+    lines = {"acks": "f, line 1"}
+    found = of(file={"acks": "1"}, lines=lines, set={"retries": 3}, transactional=False)
+
+    assert found.config["acks"] == "1"
+    assert found.config["enable.idempotence"] is False  # nobody's: it gives way (KIP-679)
+    assert found.config["linger.ms"] == 0
+    assert "transactional.id" not in found.config
+    assert {"message.timeout.ms": 4000, "socket.timeout.ms": 900} == found.kept
+    assert {"acks", "enable.idempotence", "linger.ms", "transactional.id"} == {*found.replaced}
+    assert [found.layers[key] for key in ("acks", "retries")] == ["f, line 1", "--set"]
+    assert of(file={}, transactional=True).config["transactional.id"] == "t"
+
+
+@pytest.mark.parametrize(
+    ("file", "stay"),
+    [
+        ({"request.timeout.ms": "5000"}, ["socket.timeout.ms"]),  # longer than a whole send
+        ({"transaction.timeout.ms": "2000"}, ["socket.timeout.ms"]),
+        ({"message.timeout.ms": "500"}, []),
+        ({"message.timeout.ms": "9000"}, ["socket.timeout.ms"]),
+        ({"linger.ms": "3"}, ["message.timeout.ms", "socket.timeout.ms"]),
+    ],
+)
+def test_a_time_of_the_scenario_that_contradicts_the_file_s_gives_way(file, stay):
+    assert stay == list(of(file=file, transactional=False).kept)
+
+
+def test_heartbeats_must_be_shorter_than_a_session():
+    def kept(**file):
+        own = {"heartbeat.interval.ms": 500, "session.timeout.ms": 2000}
+        asked = defaults.Asked(scenario=own, file={k.replace("_", "."): v for k, v in file.items()})
+        return list(defaults.layered("consumer", asked).kept)
+
+    assert kept(session_timeout_ms="500") == []
+    assert kept(session_timeout_ms="501") == ["heartbeat.interval.ms"]
+
+
+def test_beside_a_file_a_consumer_has_its_client_s_isolation_and_reset():
+    def config(**more):
+        found = defaults.layered("consumer", defaults.Asked(**more)).config
+        return [found[key] for key in ("isolation.level", "auto.offset.reset", "check.crcs")]
+
+    assert config() == ["read_committed", "earliest", True]
+    assert config(file={}) == ["read_uncommitted", "latest", True]
+    assert config(file={}, client="librdkafka") == ["read_committed", "latest", False]
+    assert config(client="librdkafka") == ["read_committed", "earliest", False]
+
+
+@pytest.mark.parametrize(
+    ("file", "idempotent", "in_flight"),
+    [
+        ({}, False, 1000000),
+        ({"enable.idempotence": "true"}, True, 5),
+        ({"transactional.id": "t"}, True, 5),
+        ({"enable.idempotence": "true", "max.in.flight": "3"}, True, 3),
+    ],
+)
+def test_librdkafka_is_idempotent_where_it_is_asked_to_be(file, idempotent, in_flight):
+    found = defaults.layered("producer", defaults.Asked(file=file, client="librdkafka")).config
+
+    assert str(found["enable.idempotence"]).lower() == str(idempotent).lower()
+    assert int(found["max.in.flight.requests.per.connection"]) == in_flight
 
 
 def test_a_setting_has_one_name_whoever_writes_it():
-    config = defaults.producer_config({"request.required.acks": "1"}, {"max.in.flight": 1})
+    config = producer_config({"request.required.acks": "1"}, {"max.in.flight": 1})
 
-    assert config["acks"] == "1"
+    assert config["acks"] == "all"
     assert config["max.in.flight.requests.per.connection"] == 1
     assert "request.required.acks" not in config
+
+
+def test_index_is_the_worker_s_number():
+    config = {"client.rack": "rack{index}", "transactional.id": "t-{index}-x", "linger.ms": 1}
+
+    expected = {"client.rack": "rack1", "transactional.id": "t-4-x", "linger.ms": 1}
+    assert expected == defaults.of_one(config, 4, 1)
 
 
 @pytest.mark.parametrize(
     "asked", [{"acks": "1"}, {"retries": 0}, {"max.in.flight.requests.per.connection": 6}]
 )
 def test_idempotence_gives_way_when_nobody_asked_for_it(asked):
-    assert defaults.producer_config({}, {})["enable.idempotence"] is True
-    assert defaults.producer_config(asked, {})["enable.idempotence"] is False
+    assert producer_config({})["enable.idempotence"] is True
+    assert producer_config(asked)["enable.idempotence"] is False
 
 
 def test_each_producer_has_a_transactional_id_of_its_own():
-    config = defaults.producer_config({"transactional.id": "shop"}, {})
+    config = producer_config({"transactional.id": "shop"})
 
-    ids = [defaults.of_one(config, number)["transactional.id"] for number in (0, 1)]
+    ids = [defaults.of_one(config, number, number)["transactional.id"] for number in (0, 1)]
     assert ids == ["shop-0", "shop-1"] == [defaults.transactional_id(config, n) for n in (0, 1)]
-    assert defaults.of_one({"acks": "all"}, 0) == {"acks": "all"}
+    assert defaults.of_one({"acks": "all"}, 0, 0) == {"acks": "all"}
     assert defaults.transactional_id({}, 0) is None
 
 
 def test_no_send_may_outlast_its_transaction():
     """librdkafka refuses longer ones; what somebody asked for stays, and is refused later."""
-    config = defaults.producer_config(
-        {"transactional.id": "t", "transaction.timeout.ms": 5000}, {"socket.timeout.ms": 7000}
+    config = producer_config(
+        {"transactional.id": "t", "transaction.timeout.ms": 5000}, set={"socket.timeout.ms": 7000}
     )
 
     assert (config["message.timeout.ms"], config["socket.timeout.ms"]) == (5000, 7000)
-    assert defaults.producer_config({"transactional.id": "t"}, {})["message.timeout.ms"] == 60000
-    assert defaults.producer_config({}, {})["message.timeout.ms"] == 120000
+    assert producer_config({"transactional.id": "t"})["message.timeout.ms"] == 60000
+    assert producer_config({})["message.timeout.ms"] == 120000
 
 
 @pytest.mark.parametrize(
@@ -101,6 +196,6 @@ def test_what_rules_transactions_out_is_said_with_its_remedy(more, why):
 
 
 def test_idempotence_that_was_asked_for_stays_and_is_refused_later():
-    config = defaults.producer_config({"acks": "1", "enable.idempotence": True}, {})
+    config = producer_config({"acks": "1", "enable.idempotence": True})
 
     assert config["enable.idempotence"] is True

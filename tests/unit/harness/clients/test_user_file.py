@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-import ctypes
-import functools
-import re
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from harness.clients.defaults import consumer_config, producer_config
+from harness.clients.defaults import CLIENTS, DEFAULTS, Asked, ClientName, layered
 from harness.clients.java_keys import (
-    COMPRESSION_LEVELS,
     KEYS,
-    LEFT_OUT,
-    LIBRDKAFKA_ONLY,
-    PRIVATE,
     ROLES,
     Role,
 )
-from harness.clients.properties import PropertiesError
-from harness.clients.user_file import ClientConfigError, complaint_of_librdkafka, differences, read
-from harness.distribution import kafka_home
-from harness.host.java import find_java
-from harness.model.client_settings import ALIASES
-from tests.support.mock_kafka import librdkafka
+from harness.clients.user_file import Beside, complaint_of_librdkafka, differences, read
+from harness.config_files.settings import ConfigFileError
 
 Write = Callable[[str], Path]
 
@@ -64,7 +52,7 @@ def test_javas_request_timeout_is_the_brokers_and_the_clients(written: Write) ->
 
     assert {"request.timeout.ms": "15000", "socket.timeout.ms": "15000"} == producer.config
     assert {"socket.timeout.ms": "15000"} == consumer.config
-    assert "socket.timeout.ms=15000" in producer.notes[0]
+    assert "socket.timeout.ms=15000" in producer.notes[-1]
 
 
 @pytest.mark.parametrize(
@@ -123,7 +111,7 @@ def test_all_that_a_java_team_s_file_has_in_vain_is_one_note_with_the_reasons(
 
 
 def test_a_file_without_such_keys_gets_no_note(written: Write) -> None:
-    assert () == read(written("acks=1\n"), "producer").notes
+    assert () == read(written("acks=1\nmax.request.size=1000\n"), "producer").notes[1:]
 
 
 def test_on_somebody_s_cluster_tls_and_sasl_have_a_file_of_their_own(written: Write) -> None:
@@ -131,8 +119,8 @@ def test_on_somebody_s_cluster_tls_and_sasl_have_a_file_of_their_own(written: Wr
         "bootstrap.servers=prod:9092\nsasl.password=hunter2\nacks=1\nmetric.reporters=my.Own\n"
     )
 
-    with pytest.raises(ClientConfigError) as refused:
-        read(file, "producer", foreign=True)
+    with pytest.raises(ConfigFileError) as refused:
+        read(file, "producer", Beside(foreign=True))
 
     assert "line 2: sasl.password cannot be used here" in str(refused.value)
     assert "backend.external.client" in str(refused.value)
@@ -140,16 +128,98 @@ def test_on_somebody_s_cluster_tls_and_sasl_have_a_file_of_their_own(written: Wr
     assert {"acks": "1"} == read(file, "producer").config
 
 
-def test_a_key_of_a_class_of_the_user_s_own_is_left_out_and_a_slip_is_not(written: Write) -> None:
-    plugin = "metric.reporters=com.acme.Reporter\nacme.reporter.host=graphite\n"
-    (note,) = read(written(plugin), "producer").notes
+PLUGIN = "metric.reporters=com.acme.Reporter\n"
 
-    assert "; acme.reporter.host (taken for a key of com.acme.Reporter" in note
-    with pytest.raises(ClientConfigError, match=r"line 3: lingr\.ms .* did you mean linger\.ms\?"):
-        read(written(plugin + "lingr.ms=5\n"), "producer")
-    own = plugin.replace("com.acme.", "org.apache.kafka.common.metrics.")
-    with pytest.raises(ClientConfigError, match=r"line 2: acme\.reporter\.host is not a producer"):
-        read(written(own), "producer")
+
+@pytest.mark.parametrize("key", ["acme.reporter.host", "acme.reporter.bootstrap.servers"])
+def test_a_key_of_a_class_of_the_user_s_own_is_left_out_with_its_line(
+    written: Write, key: str
+) -> None:
+    notes = read(written(f"{PLUGIN}max.request.size=9000\n{key}=x\n"), "producer").notes
+    own = PLUGIN.replace("com.acme.", "org.apache.kafka.common.metrics.")
+
+    assert f"user.properties, line 3: {key}: taken for a key of com.acme.Reporter, wh" in notes[1]
+    with pytest.raises(ConfigFileError, match=r"line 2: acme\.reporter\..* is not a producer key"):
+        read(written(f"{own}{key}=x\n"), "producer")
+
+
+@pytest.mark.parametrize(
+    ("key", "hint"),
+    [
+        ("lingr.ms", "did you mean linger.ms?"),
+        ("spring.kafka.producer.aks", "did you mean spring.kafka.producer.acks?"),
+        ("KAFKA_ACKS", "did you mean acks?"),
+        ("min.insync.replicas", "is a broker's or a topic's key"),
+        ("my.min.insync.replica", "did you mean min.insync.replicas?"),
+    ],
+)
+def test_a_class_excuses_no_key_that_kafka_knows_nor_a_slip_of_one(
+    written: Write, key: str, hint: str
+) -> None:
+    beside = Beside(others=("min.insync.replicas",))
+
+    with pytest.raises(ConfigFileError) as refused:
+        read(written(f"{PLUGIN}{key}=1\n"), "producer", beside)
+
+    assert f"line 2: {key} is " in str(refused.value)
+    assert hint in str(refused.value)
+
+
+def test_keys_of_the_other_kind_of_client_are_left_out_with_a_note(written: Write) -> None:
+    """One file may be given for both."""
+    file = written("acks=all\nmax.request.size=9000\nsession.timeout.ms=45000\n")
+    producer, consumer = read(file, "producer"), read(file, "consumer")
+
+    assert "session.timeout.ms" not in producer.config
+    assert "left out: session.timeout.ms (a consumer's key)" in producer.notes[0]
+    assert {"session.timeout.ms": "45000"} == consumer.config
+    assert "left out: acks, max.request.size (a producer's key)" in consumer.notes[0]
+
+
+# --- whose defaults
+
+
+@pytest.mark.parametrize(
+    ("text", "told", "client"),
+    [
+        ("acks=all\nmax.request.size=9000\n", None, "java"),
+        ("acks=all\nqueue.buffering.max.ms=9\n", None, "librdkafka"),
+        ("acks=all\nsasl.mechanisms=PLAIN\n", None, "librdkafka"),
+        ("acks=all\nqueued.min.messages=9\n", None, "librdkafka"),  # the consumer's, in one file
+        ("acks=all\n", "librdkafka", "librdkafka"),
+        ("acks=all\n", "java", "java"),
+        ("acks=all\n", None, "java"),
+    ],
+)
+def test_a_file_s_names_tell_whose_defaults_lie_below_it(
+    written: Write, text: str, told: ClientName | None, client: str
+) -> None:
+    found = read(written(text), "producer", Beside(client=told))
+
+    assert client == found.client
+    said = [note for note in found.notes if "its names are both clients'" in note]
+    assert bool(said) == (text == "acks=all\n" and told is None)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"), [("max.request.size=9000\n", "librdkafka"), ("max.in.flight=1\n", "java")]
+)
+def test_names_of_another_client_than_was_told_are_refused(
+    written: Write, text: str, told: ClientName
+) -> None:
+    with pytest.raises(ConfigFileError, match=r"line 1: .* is a name of .* --client-defaults"):
+        read(written(text), "producer", Beside(client=told))
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("role", ROLES)
+def test_the_defaults_are_those_of_the_tables(client: ClientName, role: Role) -> None:
+    """These are held against the clients themselves, below."""
+    for name, default in DEFAULTS[client][role].items():
+        key = next(key for key in KEYS[role] if key.librdkafka[-1] == name or name == key.java)
+        if name == key.librdkafka[-1]:
+            of_table = key.java_default if client == "java" else key.librdkafka_default
+            assert str(default).lower() == of_table, name
 
 
 # --- librdkafka's names
@@ -166,7 +236,7 @@ def test_a_file_with_a_name_that_only_librdkafka_has_is_taken_as_it_is(written: 
 def test_the_two_clients_names_are_not_mixed(written: Write) -> None:
     file = written("queue.buffering.max.ms=3\nbuffer.memory=1000000\n")
 
-    with pytest.raises(ClientConfigError, match=r"mixes .*max\.ms, line 1.*buffer\.memory, line 2"):
+    with pytest.raises(ConfigFileError, match=r"mixes .*max\.ms, line 1.*buffer\.memory, line 2"):
         read(file, "producer")
 
 
@@ -185,19 +255,20 @@ def test_the_two_clients_names_are_not_mixed(written: Write) -> None:
         ("producer", "transactional.id=t\nacks=1", "do not go together"),
         ("producer", "transaction.timeout.ms=soon", r"line 1: transaction\.timeout\.ms=soon"),
         ("producer", "bootstrap.server=prod:9092", r"did you mean bootstrap\.servers\?"),
-        ("producer", "fetch.min.bytes=1", r"is a consumer's key.*--consumer-config"),
         ("producer", "acks=1\nlinger.ms=abc", r"line 2: linger\.ms=abc: Invalid value"),
         ("producer", "buffer.memory=32MB", r"line 1: buffer\.memory=32MB is not a whole number"),
         ("producer", "acks=1\nenable.idempotence=true", "do not go together: `acks` must be"),
         ("consumer", "isolation.level=serializable", r"line 1: isolation\.level=serializable"),
-        ("producer", "acks=1\n\nacks=all", r"line 3: acks is set in line 1 already"),
+        ("producer", "acks=2", r"line 1: acks=2: give one of 0, 1, -1, all"),
+        ("producer", "request.required.acks=3", r"line 1: request\.required\.acks=3: give one"),
+        ("producer", "linger.ms={{ l }}", r"line 1: .*: \{\{ l \}\} is a template's"),
         ("producer", "acks=\\u12", r"line 1: \\u12 is no"),
     ],
 )
 def test_what_cannot_be_used_is_refused_in_one_sentence(
     written: Write, role: Role, text: str, complaint: str
 ) -> None:
-    with pytest.raises(PropertiesError, match=complaint) as refused:
+    with pytest.raises(ConfigFileError, match=complaint) as refused:
         read(written(text), role)
 
     assert "user.properties" in str(refused.value)
@@ -206,21 +277,20 @@ def test_what_cannot_be_used_is_refused_in_one_sentence(
 
 def test_all_that_is_wrong_with_a_file_is_told_at_once_with_a_line_each(written: Write) -> None:
     text = (
-        "acks=1\nlinger.mss=3\nbatch.size=abc\nretries=xx\nfetch.min.bytes=3\nacks=all\n"
+        "acks=1\nlinger.mss=3\nbatch.size=abc\nretries=xx\nfetch.min.bytes=3\nacme.key=all\n"
         "buffer.memory=32MB\nenable.idempotence=true\n"
     )
 
-    with pytest.raises(ClientConfigError) as refused:
+    with pytest.raises(ConfigFileError) as refused:
         read(written(text), "producer")
 
     first, *lines = str(refused.value).splitlines()
-    assert "7 errors:" == first
+    assert "6 errors:" == first
     for told in (
         "line 2: linger.mss is not a producer key",
         'line 3: batch.size=abc: Invalid value for configuration property "batch.size"',
         "line 4: retries=xx: Invalid value",
-        "line 5: fetch.min.bytes is a consumer's key",
-        "line 6: acks is set in line 1 already",
+        "line 6: acme.key is not a producer key",
         "line 7: buffer.memory=32MB is not a whole number",
         "these settings do not go together: `acks` must be",
     ):
@@ -246,9 +316,9 @@ def test_a_file_that_is_not_there_or_no_text_is_refused(tmp_path: Path) -> None:
     binary = tmp_path / "keystore.jks"
     binary.write_bytes(b"\xfe\xed\xfe\xed")
 
-    with pytest.raises(PropertiesError, match="nowhere cannot be read: No such file"):
+    with pytest.raises(ConfigFileError, match="nowhere cannot be read: No such file"):
         read(tmp_path / "nowhere", "producer")
-    with pytest.raises(PropertiesError, match=r"keystore\.jks is not a text file"):
+    with pytest.raises(ConfigFileError, match=r"keystore\.jks is not a text file"):
         read(binary, "producer")
 
 
@@ -256,7 +326,8 @@ def test_a_file_that_is_not_there_or_no_text_is_refused(tmp_path: Path) -> None:
 
 
 def test_differences_show_both_defaults_and_what_was_used() -> None:
-    used = producer_config({"acks": "all", "linger.ms": 20, "enable.idempotence": False}, {})
+    asked = {"acks": "all", "linger.ms": 20, "enable.idempotence": False}
+    used = layered("producer", Asked(scenario=asked)).config
     rows = {row["key"]: row for row in differences(used, "producer")}
 
     expected = {"java_default": "0", "librdkafka_default": "5", "used": "20"}
@@ -275,91 +346,15 @@ def test_differences_are_in_javas_units_and_under_any_alias() -> None:
 
 
 def test_the_isolation_level_is_among_the_consumers_differences() -> None:
-    rows = {row["key"]: row for row in differences(consumer_config({}, {}), "consumer")}
+    rows = {row["key"]: row for row in differences(layered("consumer", Asked()).config, "consumer")}
 
     assert rows["isolation.level"]["java_default"] == "read_uncommitted"
     assert rows["isolation.level"]["librdkafka_default"] == "read_committed"
 
 
 def test_the_harness_s_own_configurations_are_accepted_by_librdkafka() -> None:
-    assert complaint_of_librdkafka(producer_config({}, {}), "producer") is None
-    assert complaint_of_librdkafka(consumer_config({}, {}), "consumer") is None
-
-
-# --- the tables, held against the clients themselves
-
-
-@functools.cache
-def java_defaults(role: Role) -> dict[str, str]:
-    """Key -> default, as Kafka's own jars document it; class names shortened to librdkafka's."""
-    home = kafka_home.find_kafka()
-    main = f"org.apache.kafka.clients.{role}.{role.capitalize()}Config"
-    command = [str(find_java().path), "-cp", home.class_path, main]
-    page = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    rows = re.findall(r'<h4><a id="([^"]+)".*?<th>Default:</th><td>(.*?)</td>', page, re.DOTALL)
-    for java, short in (("Range", "range"), ("CooperativeSticky", "cooperative-sticky")):
-        name = f"class org.apache.kafka.clients.consumer.{java}Assignor"
-        rows = [(key, value.replace(name, short)) for key, value in rows]
-    plain = {"null": "", '""': "", "&quot;&quot;": ""}
-    return {key: plain.get(value, value.split(" (")[0]) for key, value in rows}
-
-
-@functools.cache
-def librdkafka_properties() -> dict[str, tuple[str, str]]:
-    """Name -> (C, P or *; default), from the table that the library prints of itself."""
-    library = librdkafka()
-    libc = ctypes.CDLL(None)
-    libc.tmpfile.restype = ctypes.c_void_p
-    file = ctypes.c_void_p(libc.tmpfile())
-    library.rd_kafka_conf_properties_show(file)
-    size = libc.ftell(file)
-    libc.rewind(file)
-    text = ctypes.create_string_buffer(size)
-    libc.fread(text, 1, size, file)
-    libc.fclose(file)
-    rows = re.findall(
-        r"^([\w.]+)\s*\|\s*([CP*])\s*\|[^|]*\|\s*([^|]*?)\s*\|", text.raw.decode(), re.MULTILINE
-    )
-    return {name: (role, default) for name, role, default in reversed(rows)}
-
-
-@pytest.mark.jvm
-@pytest.mark.parametrize("role", ROLES)
-def test_every_key_of_the_java_client_has_its_place(role: Role) -> None:
-    """Translated or left out: none is merely unknown."""
-    placed = {key.java for key in KEYS[role]} | {*LEFT_OUT, *COMPRESSION_LEVELS}
-
-    forgotten = [key for key in java_defaults(role) if key not in placed]
-    assert [] == [key for key in forgotten if not key.startswith(tuple(PRIVATE))]
-
-
-@pytest.mark.jvm
-@pytest.mark.parametrize("role", ROLES)
-def test_javas_defaults_are_what_the_jars_say(role: Role) -> None:
-    table = {key.java: key.java_default for key in KEYS[role]}
-
-    assert {key: java_defaults(role).get(key) for key in table} == table
-
-
-@pytest.mark.parametrize("role", ROLES)
-def test_librdkafkas_defaults_are_what_the_library_says(role: Role) -> None:
-    said = librdkafka_properties()
-    spelled = {"-1": "all", "largest": "latest"}
-    actual, table = {}, {}
-    for key in KEYS[role]:
-        default = said[key.librdkafka[-1]][1]
-        default = str(int(default) * key.unit) if key.unit > 1 else spelled.get(default, default)
-        actual[key.java], table[key.java] = default, key.librdkafka_default
-
-    assert actual == table
-
-
-@pytest.mark.jvm
-@pytest.mark.parametrize("role", ROLES)
-def test_librdkafkas_names_exist_and_are_the_roles(role: Role) -> None:
-    said, letters = librdkafka_properties(), {"producer": "P*", "consumer": "C*"}[role]
-    names = {*LIBRDKAFKA_ONLY[role], *(name for key in KEYS[role] for name in key.librdkafka)}
-
-    assert set() == {name for name in names if said.get(name, " ")[0] not in letters}
-    assert set() == set(LIBRDKAFKA_ONLY[role]) & java_defaults(role).keys()
-    assert ALIASES.keys() <= said.keys()
+    for role in ROLES:
+        for client in CLIENTS:
+            for asked in (Asked(client=client), Asked(client=client, file={})):
+                config = layered(role, asked).config
+                assert complaint_of_librdkafka(config, role) is None

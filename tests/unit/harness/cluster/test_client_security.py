@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from harness.checkout import ROOT
-from harness.clients.properties import PropertiesError
 from harness.cluster import client_security
 from harness.cluster.external.backend import refuses
+from harness.config_files.settings import ConfigFileError
 from harness.model.scenario import Scenario, ScenarioError
 from harness.scenario.file import checked, read_scenario
 
@@ -76,7 +76,7 @@ def test_a_key_store_of_type_pem_is_certificate_and_key(file):
 def test_what_cannot_be_is_refused_by_key_and_never_by_value(file, text, told):
     file.write_text(text)
 
-    with pytest.raises(PropertiesError, match=told) as refused:
+    with pytest.raises(ConfigFileError, match=told) as refused:
         client_security.read(file, {})
     assert "hidden" not in str(refused.value)
 

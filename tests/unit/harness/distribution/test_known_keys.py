@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from harness.distribution import kafka_home
-from harness.distribution.known_keys import KnownKeys, is_known, known_keys
+from harness.distribution.documented import Documented
+from harness.distribution.known_keys import KnownKeys, has_class, is_known, known_keys
 from harness.host.java import Java, find_java
 from harness.host.machine import HostError
 from tests.support.needs import needs
@@ -29,12 +30,21 @@ def home(tmp_path: Path) -> kafka_home.KafkaHome:
 def test_kafka_s_and_zookeeper_s_jars_say_which_keys_there_are(home: kafka_home.KafkaHome) -> None:
     known = known_keys(home, find_java)
 
-    assert {"min.insync.replicas", "unclean.leader.election.enable", "listeners"} <= known.server
-    assert {"retention.ms", "min.insync.replicas", "flush.messages"} <= known.topic
-    assert {"tickTime", "syncLimit", "maxClientCnxns", "4lw.commands.whitelist"} <= known.zoo
-    assert {"autopurge.purgeInterval", "snapCount", "admin.enableServer"} <= known.zoo
+    assert {
+        "min.insync.replicas",
+        "unclean.leader.election.enable",
+        "listeners",
+    } <= known.server.keys()
+    assert {"retention.ms", "min.insync.replicas", "flush.messages"} <= known.topic.keys()
+    assert {"tickTime", "syncLimit", "maxClientCnxns", "4lw.commands.whitelist"} <= known.zoo.keys()
+    assert {"autopurge.purgeInterval", "snapCount", "admin.enableServer"} <= known.zoo.keys()
     assert "retention.ms" not in known.server
-    assert "num.partitions" not in known.topic | known.zoo
+    assert known.server["num.io.threads"] == Documented("int", "[1,...]")
+    assert known.producer["acks"] == Documented("string", "[all, -1, 0, 1]")
+    assert known.consumer["isolation.level"] is not None
+    assert has_class(home, "kafka.server.KafkaConfig")
+    assert not has_class(home, "com.acme.Reporter")
+    assert "num.partitions" not in {*known.topic, *known.zoo}
     assert (home.version, home.zookeeper_version) == (known.kafka, known.zookeeper)
 
 
@@ -57,7 +67,7 @@ def test_jars_that_do_not_answer_are_asked_again(home: kafka_home.KafkaHome) -> 
 
     known = known_keys(home, mute)
 
-    assert (known.server, known.topic) == (frozenset(), frozenset())
+    assert (known.server, known.topic) == ({}, {})
     assert "tickTime" in known.zoo
     assert not home.archives.exists()
 
@@ -71,9 +81,11 @@ def test_jars_without_zookeeper_know_no_key_of_it(tmp_path: Path) -> None:
     assert known == KnownKeys(
         kafka="3.9.2",
         zookeeper="3.8.4",
-        server=frozenset(),
-        topic=frozenset(),
-        zoo=frozenset(),
+        server={},
+        topic={},
+        producer={},
+        consumer={},
+        zoo={},
     )
 
 

@@ -10,15 +10,31 @@ import pytest
 
 from harness.cluster.backends import BACKENDS
 from harness.cluster.nodes import ClusterError
+from harness.distribution.documented import Documented
 from harness.distribution.kafka_home import KafkaHome, KafkaHomeError, find_kafka
 from harness.model.scenario import Scenario
 from harness.scenario.file import checked, read_scenario, shipped
-from harness.scenario.kafka_keys import Found, Section, check_keys, found_in, release_of
+from harness.scenario.kafka_keys import (
+    Found,
+    Section,
+    check_keys,
+    found_in,
+    release_of,
+    release_on,
+)
 
 KNOWN = {
     "cluster.server": ("num.partitions", "authorizer.class.name", "listener.name.", "listeners"),
     "cluster.zoo": ("tickTime", "syncLimit", "ssl."),
     "topic.config": ("retention.ms", "min.insync.replicas"),
+}
+
+
+TYPED = {
+    "cluster.server": {
+        "num.io.threads": Documented("int", "[1,...]"),
+        "metric.reporters": Documented("list"),
+    }
 }
 
 
@@ -30,11 +46,14 @@ def found(allow: tuple[str, ...] = (), /, **keys: Any) -> Found:
             name=name,
             whose=f"a key of {short}",
             settings=keys.get(short, {}),
-            known=frozenset(KNOWN[name]),
+            known={**dict.fromkeys(KNOWN[name]), **TYPED.get(name, {})},
+            lacking=lambda name: name.startswith("com.none."),
         )
         for short, name in names.items()
     )
-    return found_in(sections, allow, {"from.a.file": "server.properties, line 3: from.a.file"})
+    return found_in(
+        sections, allow, {"cluster.server": {"from.a.file": "server.properties, line 3"}}
+    )
 
 
 def test_known_keys_pass_without_a_word() -> None:
@@ -85,20 +104,39 @@ def test_what_is_allowed_passes_and_a_slip_does_not() -> None:
     assert found(allow, server={"my.other": 1}).wrong
 
 
-def test_beside_a_class_of_the_user_s_own_a_key_passes_with_a_note_and_a_slip_does_not() -> None:
+def test_beside_a_class_of_the_user_s_own_a_key_passes_with_a_note() -> None:
     plugin = {"authorizer.class.name": "com.acme.Authorizer"}
     own = {"authorizer.class.name": "kafka.security.authorizer.AclAuthorizer"}
 
-    passed = found(server={**plugin, "acme.host": "x", "acme.port": 1})
+    passed = found(server={**plugin, "from.a.file": "x", "acme.bootstrap.servers": 1})
     assert passed.wrong == ()
     assert passed.notes == (
-        "cluster.server: acme.host, acme.port: not a key of server, taken for "
-        "com.acme.Authorizer's",
+        "server.properties, line 3: from.a.file is not a key of server, taken for one of "
+        "com.acme.Authorizer",
+        "cluster.server.acme.bootstrap.servers is not a key of server, taken for one of "
+        "com.acme.Authorizer",
     )
-    assert found(server={**plugin, "num.partitons": 1}).wrong
     assert found(server={**own, "acme.host": "x"}).wrong
     assert found(server=plugin, topic={"acme.host": "x"}).wrong  # another section's class
     assert found(server=plugin) == Found()
+
+
+@pytest.mark.parametrize(
+    "key", ["num.partitons", "acks", "spring.kafka.producer.acks", "KAFKA_LINGER_MS", "a.tickTime"]
+)
+def test_it_excuses_no_key_that_kafka_knows_nor_a_slip_of_one(key: str) -> None:
+    assert found(server={"authorizer.class.name": "com.acme.Authorizer", key: 1}).wrong
+
+
+def test_values_are_of_the_documented_type_and_range() -> None:
+    def told(value: Any, key: str = "num.io.threads") -> str:
+        return "; ".join(found(server={key: value}).wrong)
+
+    assert told(3) == ""
+    assert told("0") == "cluster.server.num.io.threads = 0: not a value of type int in [1,...]"
+    assert "not a value of type int" in told("{{ threads }}")
+    assert "${env:X} is a template's" in told("${env:X}", "num.partitions")  # nothing documented
+    assert "class com.none.R is in none of the jars" in told("com.none.R", "metric.reporters")
 
 
 @pytest.mark.parametrize(
@@ -125,16 +163,17 @@ def scenario(**cluster: Any) -> Scenario:
     return checked({"title": "t", "workload": {"kind": "stream"}, "cluster": cluster})
 
 
+def on(backend: str, scenario: Scenario) -> Found:
+    return check_keys(scenario, release_on(BACKENDS[backend], scenario, find_kafka), {})
+
+
 def nowhere() -> KafkaHome:
     raise KafkaHomeError("Kafka has not been fetched yet")
 
 
 @pytest.mark.jvm
 def test_kafka_knows_every_key_of_every_shipped_scenario() -> None:
-    told = {
-        name: check_keys(read_scenario(name), BACKENDS["local"], find_kafka, {})
-        for name in shipped()
-    }
+    told = {name: on("local", read_scenario(name)) for name in shipped()}
 
     assert told
     assert {} == {name: found for name, found in told.items() if found != Found()}
@@ -145,7 +184,7 @@ def test_kafka_knows_every_key_of_every_shipped_scenario() -> None:
 def test_a_typing_error_is_refused_wherever_the_release_is_known(backend: str) -> None:
     wrong = scenario(server={"num.partitons": 3})
 
-    (sentence,) = check_keys(wrong, BACKENDS[backend], find_kafka, {}).wrong
+    (sentence,) = on(backend, wrong).wrong
     assert sentence == (
         "cluster.server.num.partitons is not a broker's key of Kafka 3.9.2: "
         "did you mean num.partitions?"
@@ -168,7 +207,8 @@ def no_renderer(_: Scenario) -> str:
 def test_where_the_release_is_unknown_a_note_says_so(image: Any, why: str) -> None:
     elsewhere = dataclasses.replace(BACKENDS["local"], image=image)
 
-    told = check_keys(scenario(server={"num.partitons": 3}), elsewhere, nowhere, {})
+    wrong = scenario(server={"num.partitons": 3})
+    told = check_keys(wrong, release_on(elsewhere, wrong, nowhere), {})
 
     assert told.wrong == ()
     (note,) = told.notes
@@ -177,7 +217,9 @@ def test_where_the_release_is_unknown_a_note_says_so(image: Any, why: str) -> No
 
 
 def test_without_any_key_nothing_is_asked() -> None:
-    assert check_keys(scenario(), BACKENDS["local"], nowhere, {}) == Found()
+    release = release_on(BACKENDS["local"], scenario(), nowhere, needed=False)
+
+    assert check_keys(scenario(), release, {}) == Found()
 
 
 def test_the_docker_backend_s_image_is_what_its_brokers_are_made_of(tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ wrong_file = pytest.mark.parametrize(
         (MINIMAL + 'commit = "never"', "workload.commit: Input should be 'auto', 'before'"),
         (
             'title = "t"\n[workload]\nkind = "write-read"\ngroup_consumers = 1',
-            'workload.group_consumers: only kind = "stream" has a group',
+            "workload.group_consumers counts for kind = 'stream' alone",
         ),
         (
             MINIMAL + '[[faults]]\nverb = "kil"\ntarget = "leader"\nat_s = 1',
@@ -268,7 +268,7 @@ ONLY_WHEN_READ = (
     "transactional.id needs acks=all",
     ": set ",
     "workload.dies_after: 1 deaths",
-    'only kind = "stream" has a group',
+    "counts for kind = 'stream' alone",
     "target: ",
     "the last one is due at",
     "with one replica there is no follower",

@@ -22,7 +22,7 @@ def read(folder: Path, kind: str, keys: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "keys", "told"),
     [
-        ("write-read", "transformers = 1", 'workload.transformers: only kind = "stream" has a'),
+        ("write-read", "transformers = 1", "workload.transformers counts for kind = 'stream' al"),
         (
             "stream",
             "group_consumers = 1\ntransformers = 1",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from harness.clients.properties import PropertiesError
 from harness.commands.campaigns import make_runs
 from harness.commands.campaigns.file import read_campaign
 from harness.commands.campaigns.todo import missing
@@ -50,7 +49,7 @@ def test_properties_are_beside_the_campaign(tmp_path):
 def test_properties_that_are_not_there_are_named(tmp_path):
     plan = read_campaign(written(tmp_path, f'server_properties = "none"\n{TEXT}'))
 
-    with pytest.raises(PropertiesError, match=str(tmp_path / "none")):
+    with pytest.raises(ScenarioError, match=str(tmp_path / "none")):
         make_runs.prepared(missing(plan, []))
 
 

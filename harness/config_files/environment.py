@@ -1,0 +1,90 @@
+"""Environments of containers that configure Kafka: of a Compose service, or an env file.
+
+    KAFKA_MIN_INSYNC_REPLICAS=2          min.insync.replicas
+    KAFKA_CFG_LOG_DIRS=/data             log.dirs; where such names are, KAFKA_X is the image's own
+    KAFKA_A__B                           a-b
+    KAFKA_A___B                          a_b
+
+Source: the images' documentation (apache/kafka, confluentinc/cp-kafka, bitnami/kafka).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from dotenv.parser import parse_stream
+
+from harness.config_files.placeholders import UnresolvedError, resolved
+from harness.config_files.properties_file import text_of
+from harness.config_files.settings import ConfigFileError, Setting
+
+PREFIX, CFG = "KAFKA_", "KAFKA_CFG_"
+# What start scripts and images read themselves.
+_OF_SCRIPTS = re.compile(
+    r"KAFKA_(OPTS|HEAP_OPTS|JVM_PERFORMANCE_OPTS|GC_LOG_OPTS|DEBUG|JMX_.*|(TOOLS_)?LOG4J_.*"
+    r"|(KRAFT_)?CLUSTER_ID|ENABLE_KRAFT|VERSION)"
+)
+_NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
+
+
+def read_env_file(path: Path) -> list[Setting]:
+    """The variables of an env file, as they are called there. Raises ConfigFileError."""
+    with path.open(encoding="utf-8-sig") as file:
+        bindings = list(parse_stream(file))
+    found = []
+    for binding in bindings:
+        line = binding.original.line + _lines_before(binding.original.string)
+        if binding.error:
+            raise ConfigFileError(f"{path}, line {line}: not a line of an env file: write NAME=…")
+        if binding.key is not None:
+            value = "" if binding.value is None else binding.value
+            found.append(Setting(key=binding.key, value=value, line=line))
+    return found
+
+
+def is_env_file(path: Path) -> bool:
+    """Whether all its lines set variables, some of them Kafka's."""
+    lines = [line.strip().removeprefix("export ") for line in text_of(path).splitlines()]
+    names = [line.partition("=")[0].strip() for line in lines if line and line[0] != "#"]
+    kafkas = any(name.startswith((PREFIX, "SPRING_KAFKA_")) for name in names)
+    return kafkas and all(_NAME.fullmatch(name) for name in names)
+
+
+def kafkas(variables: Sequence[Setting]) -> tuple[list[Setting], list[Setting]]:
+    """The settings that variables stand for, and the variables that the image reads itself."""
+    known = {each.key: each.value for each in variables if not each.problem}
+    prefix = CFG if any(each.key.startswith(CFG) for each in variables) else PREFIX
+    settings, others = [], []
+    for each in variables:
+        if not each.key.startswith(prefix) or _OF_SCRIPTS.fullmatch(each.key):
+            others.append(each)
+            continue
+        value, problem = each.value, each.problem
+        try:
+            value = value if problem else resolved(value, known.get)
+        except UnresolvedError as error:
+            problem = str(error)
+        key = key_of(each.key.removeprefix(prefix))
+        settings.append(
+            Setting(key=key, value=value, line=each.line, name=each.key, problem=problem)
+        )
+    return settings, others
+
+
+def of_image(variables: Iterable[Setting]) -> list[str]:
+    """Those of them that begin as Kafka's do."""
+    return [each.key for each in variables if each.key.startswith((PREFIX, "CLUSTER_ID"))]
+
+
+def key_of(name: str) -> str:
+    """`MIN_INSYNC_REPLICAS` as Kafka has it."""
+    words = {"___": "_", "__": "-", "_": "."}
+    return re.sub("_{1,3}", lambda found: words[found[0]], name).lower()
+
+
+def _lines_before(text: str) -> int:
+    """The empty lines and comments that the library counts to a binding."""
+    lead = re.match(r"\s*", text)
+    return lead[0].count("\n") if lead else 0

@@ -1,0 +1,51 @@
+"""Java's .properties files, by the library `javaproperties`, in UTF-8 with or without a byte order
+mark.
+
+Spring's may hold several documents, parted by `#---` or `!---`: `documents`.
+Source: java.util.Properties.load; Spring Boot, "Working With Multi-Document Files".
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import javaproperties
+
+from harness.config_files.settings import ConfigFileError, Setting
+
+_PARTS = ("#---", "!---")
+
+
+def read_properties(path: Path) -> list[Setting]:
+    """The settings of a file in their order, repeated ones too. Raises ConfigFileError."""
+    return [setting for document in documents(path) for setting in document]
+
+
+def documents(path: Path) -> list[list[Setting]]:
+    """The same by Spring's documents: one where nothing parts them. Raises ConfigFileError."""
+    text = text_of(path)
+    found: list[list[Setting]] = [[]]
+    line = 1
+    try:
+        for element in javaproperties.parse(text):
+            if isinstance(element, javaproperties.KeyValue):
+                setting = Setting(key=element.key, value=element.value.strip(), line=line)
+                found[-1].append(setting)
+            elif element.source.strip() in _PARTS:
+                found.append([])
+            line += element.source.count("\n")
+    except javaproperties.InvalidUEscapeError as error:
+        raise ConfigFileError(
+            f"{path}, line {line}: {error.escape} is not a \\uXXXX escape: double the backslash"
+        ) from None
+    return found
+
+
+def text_of(path: Path) -> str:
+    """The text of a file. Raises ConfigFileError."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ConfigFileError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigFileError(f"{path} is not a text file in UTF-8: save it as one") from None

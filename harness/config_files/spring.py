@@ -1,0 +1,232 @@
+"""Spring Boot's configuration: `spring.kafka.*` of an application.properties or application.yml.
+
+    spring.kafka.producer.batch-size=64KB                       batch.size=65536
+    spring.kafka.consumer.fetch-max-wait=5s                     fetch.max.wait.ms=5000
+    spring.kafka.producer.properties.delivery.timeout.ms=9000   delivery.timeout.ms=9000
+    spring.kafka.properties.client.dns.lookup=…                 of both kinds of client
+
+The later wins: `spring.kafka.properties.*`, `spring.kafka.producer.*`, its `properties.*`. Names
+are relaxed (batchSize, batch_size), durations count in ms and sizes in bytes where no unit is told.
+Source: Spring Boot 3, KafkaProperties; "Relaxed Binding", "Converting Durations", "… Data Sizes".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from harness.config_files.environment import key_of
+from harness.config_files.placeholders import UnresolvedError, resolved
+from harness.config_files.settings import Setting
+from harness.config_files.yaml_file import Text, Tree
+from harness.model.spelling import slip
+
+BEGIN: Final = "spring.kafka."
+DEFAULT: Final = "default"  # the profile that is active where none is named
+_PROFILE = ("spring.config.activate.on-profile", "spring.profiles")
+_UNITS_MS = {"ns": 1e-6, "us": 1e-3, "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
+_UNITS_MS["d"] = 86_400_000
+_BYTES = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
+_ISO = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?", re.IGNORECASE)
+
+
+def _text(value: str) -> str:
+    return value
+
+
+def _word(value: str) -> str:
+    """An enumeration's, as Kafka spells it."""
+    return value.lower().replace("-", "_")
+
+
+def _duration(value: str) -> str:
+    if value.isdecimal():
+        return value
+    if (iso := _ISO.fullmatch(value)) and any(iso.groups()):
+        days, hours, minutes, seconds = (float(part or 0) for part in iso.groups())
+        return str(round((((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000))
+    found = re.fullmatch(r"(\d+)([a-zA-Z]+)", value)
+    if found is None or found[2].lower() not in _UNITS_MS:
+        raise ValueError(f"{value} is not a duration: write 500ms, 5s or PT5S")
+    return str(round(int(found[1]) * _UNITS_MS[found[2].lower()]))
+
+
+def _size(value: str) -> str:
+    found = re.fullmatch(r"(\d+)([A-Za-z]*)", value)
+    if found is None or (found[2] or "B").upper() not in _BYTES:
+        raise ValueError(f"{value} is not a size: write 65536, 64KB or 1MB")
+    return str(int(found[1]) * _BYTES[(found[2] or "B").upper()])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Own:
+    """A key that Spring has a name of its own for."""
+
+    kafka: str
+    plain: Callable[[str], str] = _text
+
+
+_BOTH = {
+    "bootstrap-servers": _Own(kafka="bootstrap.servers"),
+    "client-id": _Own(kafka="client.id"),
+    "security.protocol": _Own(kafka="security.protocol"),
+}
+_KEYS: dict[str, dict[str, _Own]] = {
+    "producer": {
+        **_BOTH,
+        "acks": _Own(kafka="acks"),
+        "batch-size": _Own(kafka="batch.size", plain=_size),
+        "buffer-memory": _Own(kafka="buffer.memory", plain=_size),
+        "compression-type": _Own(kafka="compression.type"),
+        "key-serializer": _Own(kafka="key.serializer"),
+        "value-serializer": _Own(kafka="value.serializer"),
+        "retries": _Own(kafka="retries"),
+        "transaction-id-prefix": _Own(kafka="transactional.id"),
+    },
+    "consumer": {
+        **_BOTH,
+        "auto-commit-interval": _Own(kafka="auto.commit.interval.ms", plain=_duration),
+        "auto-offset-reset": _Own(kafka="auto.offset.reset"),
+        "enable-auto-commit": _Own(kafka="enable.auto.commit"),
+        "fetch-max-wait": _Own(kafka="fetch.max.wait.ms", plain=_duration),
+        "fetch-min-size": _Own(kafka="fetch.min.bytes", plain=_size),
+        "group-id": _Own(kafka="group.id"),
+        "heartbeat-interval": _Own(kafka="heartbeat.interval.ms", plain=_duration),
+        "isolation-level": _Own(kafka="isolation.level", plain=_word),
+        "key-deserializer": _Own(kafka="key.deserializer"),
+        "value-deserializer": _Own(kafka="value.deserializer"),
+        "max-poll-interval": _Own(kafka="max.poll.interval.ms", plain=_duration),
+        "max-poll-records": _Own(kafka="max.poll.records"),
+    },
+}
+
+
+def own_name(key: str, role: str) -> str | None:
+    """Spring's own name that an unknown one is a slip of; None where it is none's."""
+    begin = f"{BEGIN}{role}."
+    found = slip(key[len(begin) :], _KEYS[role])
+    return found and begin + found
+
+
+def is_spring(settings: Iterable[Setting]) -> bool:
+    """Whether such keys are there."""
+    return any(_relaxed(each.key).startswith((BEGIN, "springkafka")) for each in settings)
+
+
+def of_variables(variables: Iterable[Setting]) -> list[Setting]:
+    """SPRING_KAFKA_PRODUCER_ACKS as spring.kafka.producer.acks; all others as they are."""
+    return [
+        Setting(key=key_of(each.key), value=each.value, line=each.line, problem=each.problem)
+        if each.key.startswith("SPRING_")
+        else each
+        for each in variables
+    ]
+
+
+def flat(document: Tree) -> list[Setting]:
+    """A YAML document as .properties would have it."""
+    return list(_flat("", document))
+
+
+def _flat(path: str, tree: Any) -> Iterator[Setting]:
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            yield from _flat(f"{path}.{key}" if path else str(key), value)
+    elif isinstance(tree, list) and all(isinstance(each, Text) for each in tree):
+        line = tree[0].line if tree else 0
+        yield Setting(key=path, value=",".join(tree), line=line)
+    elif isinstance(tree, list):
+        for number, value in enumerate(tree):
+            yield from _flat(f"{path}[{number}]", value)
+    else:
+        yield Setting(key=path, value=str(tree), line=tree.line)
+
+
+def profiles(documents: list[list[Setting]]) -> dict[str, list[Setting]]:
+    """The settings by profile, `default` without any: what holds always, then what it adds."""
+    named: list[tuple[str, list[Setting]]] = []
+    for document in documents:
+        by_name = {_relaxed(each.key): each.value for each in document}
+        asked = next((by_name[_relaxed(key)] for key in _PROFILE if _relaxed(key) in by_name), "")
+        named.append((asked, document))
+    names = {name for asked, _ in named for name in re.findall(r"[\w.+-]+", asked)}
+    return {
+        name: [each for asked, document in named if _active(asked, name) for each in document]
+        for name in (DEFAULT, *sorted(names - {DEFAULT}))
+    }
+
+
+def _active(asked: str, name: str) -> bool:
+    """Whether a document holds with that profile alone: `prod`, `prod | dev`, `prod & !dev`."""
+    if not asked:
+        return True
+
+    def holds(word: str) -> bool:
+        word = word.strip(" ()")
+        return word[1:].strip() != name if word.startswith("!") else word == name
+
+    return any(all(holds(word) for word in each.split("&")) for each in re.split(r"[|,]", asked))
+
+
+def clients(settings: list[Setting], role: str) -> tuple[list[Setting], list[Setting]]:
+    """A kind of client's settings in Kafka's names, the later wins; and the keys that are not
+    read."""
+    known = {_relaxed(each.key): each.value for each in settings}
+    layers: tuple[list[Setting], ...] = ([], [], [], [])
+    others = []
+    for each in settings:
+        place = _place(each.key, role)
+        if place is None:
+            others.append(each)
+            continue
+        layer, kafka, plain = place
+        value, problem = each.value, each.problem
+        try:
+            value = value if problem else resolved(value, lambda name: known.get(_relaxed(name)))
+            value = plain(value)
+        except (UnresolvedError, ValueError) as error:
+            problem = str(error)
+        layers[layer].append(
+            Setting(key=kafka, value=value, line=each.line, name=each.key, problem=problem)
+        )
+    last = {each.key: each for layer in layers for each in layer}
+    return list(last.values()), others
+
+
+def _place(key: str, role: str) -> tuple[int, str, Callable[[str], str]] | None:
+    """In which layer a key stands, Kafka's name for it, and how its value is made plain; None: it
+    is not this client's."""
+    private = re.fullmatch(rf"{BEGIN}(?:{role}\.)?(ssl\..+|jaas\..+)", key, re.IGNORECASE)
+    if private:
+        return 0, private[1].replace("jaas.", "sasl.jaas."), _text
+    for layer, begin, own in (
+        (3, f"{BEGIN}{role}.properties", None),
+        (2, f"{BEGIN}{role}.", _KEYS[role]),
+        (1, f"{BEGIN}properties", None),
+        (0, BEGIN, _BOTH),
+    ):
+        if own is None and (name := _in_map(key, begin)):
+            return layer, name, _text
+        for spelled, which in (own or {}).items():
+            if _relaxed(key).replace(".", "") == _relaxed(begin + spelled).replace(".", ""):
+                return layer, which.kafka, which.plain
+    return None
+
+
+def _in_map(key: str, begin: str) -> str | None:
+    """A key of a map of Kafka's own names: `…properties.acks`, `…properties[acks]`."""
+    if not key.lower().startswith(begin):
+        return None
+    rest = key[len(begin) :]
+    if rest.startswith("."):
+        rest = rest[1:]
+    elif not rest.startswith("["):
+        return None
+    return rest[1:-1] if rest.startswith("[") and rest.endswith("]") else rest
+
+
+def _relaxed(key: str) -> str:
+    """Spellings that Spring takes for the same have the same."""
+    return re.sub(r"[-_]", "", key).lower()

@@ -1,0 +1,68 @@
+"""Strimzi's resources: `spec.kafka.config` of a Kafka, `spec` of a KafkaTopic.
+
+    kind: KafkaTopic
+    spec: {partitions: 3, replicas: 2, config: {min.insync.replicas: 2}}
+
+Of a topic, `partitions` and `replicas` come as they are called there, in front of its own keys.
+Source: Strimzi, "Custom resource API Reference".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from harness.config_files.settings import ConfigFileError, Setting
+from harness.config_files.yaml_file import Text, Tree
+
+KAFKA, TOPIC = "Kafka", "KafkaTopic"
+PARTITIONS, REPLICAS = "partitions", "replicas"
+
+
+def resources(documents: list[Tree]) -> list[dict[Any, Any]]:
+    """The file's resources of Strimzi."""
+    found = []
+    for tree in documents:
+        if isinstance(tree, dict):
+            items = tree.get(Text("items"))
+            found += [each for each in (items if isinstance(items, list) else [tree]) if _is(each)]
+    return found
+
+
+def _is(tree: Any) -> bool:
+    return isinstance(tree, dict) and str(tree.get(Text("apiVersion"))).startswith(
+        "kafka.strimzi.io/"
+    )
+
+
+def brokers(path: Path, documents: list[Tree]) -> Iterator[tuple[str, list[Setting]]]:
+    """Each Kafka and its brokers' settings. Raises ConfigFileError."""
+    for name, spec in _specs(documents, KAFKA):
+        kafka = spec.get(Text("kafka"))
+        if isinstance(kafka, dict):
+            yield name, _settings(path, kafka.get(Text("config")))
+
+
+def topics(path: Path, documents: list[Tree]) -> Iterator[tuple[str, list[Setting]]]:
+    """Each KafkaTopic and its settings. Raises ConfigFileError."""
+    for name, spec in _specs(documents, TOPIC):
+        own = {key: spec[key] for key in spec if key in (PARTITIONS, REPLICAS)}
+        yield name, [*_settings(path, own), *_settings(path, spec.get(Text("config")))]
+
+
+def _specs(documents: list[Tree], kind: str) -> Iterator[tuple[str, dict[Any, Any]]]:
+    for each in resources(documents):
+        metadata, spec = each.get(Text("metadata")), each.get(Text("spec"))
+        if each.get(Text("kind")) == kind and isinstance(spec, dict):
+            name = metadata.get(Text("name"), "") if isinstance(metadata, dict) else ""
+            yield str(name), spec
+
+
+def _settings(path: Path, config: Any) -> list[Setting]:
+    found = []
+    for key, value in config.items() if isinstance(config, dict) else ():
+        if not isinstance(value, Text):
+            raise ConfigFileError(f"{path}, line {key.line}: {key} is no text or number")
+        found.append(Setting(key=str(key), value=str(value), line=value.line))
+    return found

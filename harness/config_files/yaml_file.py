@@ -1,0 +1,105 @@
+"""YAML whose scalars stay texts, each with its line.
+
+    version: 3.10    =>  "3.10", not 3.1
+    enabled: on      =>  "on", not True
+
+Anchors and `<<` work as YAML has them. A key that is there twice in one mapping is an error.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from harness.config_files.properties_file import text_of
+from harness.config_files.settings import ConfigFileError
+
+MOST_VALUES = 100_000  # aliases of aliases can stand for more than fits into memory
+
+
+class Text(str):
+    """A scalar: its text, and where it stands."""
+
+    __slots__ = ("line", "null")
+    line: int
+    null: bool  # nothing stands there
+
+    @classmethod
+    def at(cls, node: yaml.ScalarNode) -> Text:
+        """That of a node."""
+        text = cls(node.value)
+        text.line = node.start_mark.line + 1
+        text.null = node.tag == "tag:yaml.org,2002:null"
+        return text
+
+
+Tree = Text | dict[Text, Any] | list[Any]
+
+
+def read_yaml(path: Path) -> list[Tree]:
+    """The documents of a file, mappings and lists as Python's, scalars as Text. Raises
+    ConfigFileError."""
+    loader = yaml.SafeLoader(text_of(path))
+    reading = _Reading(path, loader)
+    found = []
+    try:
+        while loader.check_node():
+            found.append(reading.tree(loader.get_node(), ()))
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f", line {mark.line + 1}" if mark else ""
+        what = getattr(error, "problem", None) or "it cannot be read"
+        raise ConfigFileError(f"{path}{where}: not YAML: {what}") from None
+    finally:
+        loader.dispose()
+    return found
+
+
+class _Reading:
+    """One file's nodes made trees."""
+
+    def __init__(self, path: Path, loader: yaml.SafeLoader) -> None:
+        self._path, self._loader = path, loader
+        self._left = MOST_VALUES
+        self._flat: list[Any] = []  # mappings that have what their `<<` brings
+
+    def tree(self, node: Any, above: tuple[Any, ...]) -> Tree:
+        """A node's; `above`: the nodes around it."""
+        self._left -= 1
+        if any(node is each for each in above):
+            raise self._error(node, "this anchor contains itself: remove the alias")
+        if self._left < 0:
+            raise self._error(node, f"more than {MOST_VALUES:,} values: use fewer aliases")
+        if isinstance(node, yaml.ScalarNode):
+            return Text.at(node)
+        around = (*above, node)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.tree(each, around) for each in node.value]
+        if not any(node is each for each in self._flat):
+            self._refuse_repeated(node)
+            self._loader.flatten_mapping(node)
+            self._flat.append(node)
+        # What `<<` brings comes first: the mapping's own keys win.
+        return {self._key(key): self.tree(value, around) for key, value in node.value}
+
+    def _key(self, node: Any) -> Text:
+        if not isinstance(node, yaml.ScalarNode):
+            raise self._error(node, "this key is no text: put a template's {{ … }} into quotes")
+        return Text.at(node)
+
+    def _refuse_repeated(self, node: Any) -> None:
+        lines: dict[str, int] = {}
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode) or key.tag == "tag:yaml.org,2002:merge":
+                continue
+            line = key.start_mark.line + 1
+            first = lines.setdefault(key.value, line)
+            if first != line:
+                raise self._error(
+                    key, f"{key.value} is set in line {first} already: remove one of the two"
+                )
+
+    def _error(self, node: Any, what: str) -> ConfigFileError:
+        return ConfigFileError(f"{self._path}, line {node.start_mark.line + 1}: {what}")

@@ -1,0 +1,131 @@
+"""A user's own server.properties and topic configuration: what the brokers and the topic get.
+
+    num.io.threads=4                 passes
+    listeners=..., log.dirs=...      left out: one note names all such keys, and never a value
+    metric.reporters=com.acme.R      left out where no jar has that class: no broker would start
+    process.roles=broker             without effect in a cluster with ZooKeeper: a note
+
+Whether Kafka knows a key is asked with those of the scenario (harness.scenario.kafka_keys).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.clients.plugins import may_be_a_plugins
+from harness.cluster.node_settings import OWNED_BY_HARNESS
+from harness.config_files.read import read_config_file
+from harness.config_files.settings import (
+    FileSettings,
+    Setting,
+    classes_in,
+    left_out_note,
+    reason_for,
+)
+from harness.config_files.strimzi import PARTITIONS, REPLICAS
+from harness.distribution.known_keys import is_known
+from harness.scenario.metadata_modes import without_effect
+
+_PLAINTEXT = "a run's nodes and clients use plaintext connections"
+_OWN_ADDRESS = "the harness sets broker ids, addresses and directories"
+_NOBODY = "nobody has to be let in: the run's clients have no names"
+_NO_JAR = "none of the jars has that class, and no broker would start"
+# What a user may not set, with the reason; one that ends in a dot stands for all that begin so.
+_LEFT_OUT = {
+    **dict.fromkeys(OWNED_BY_HARNESS["server"], _OWN_ADDRESS),
+    **dict.fromkeys(("advertised.", "log.dir", "broker.id.generation.enable"), _OWN_ADDRESS),
+    **dict.fromkeys(
+        ("ssl.", "sasl.", "security.", "listener.", "inter.broker.listener.name"), _PLAINTEXT
+    ),
+    **dict.fromkeys(
+        ("zookeeper.ssl.", "zookeeper.set.acl", "control.plane.listener.name"), _PLAINTEXT
+    ),
+    # Secrets of what needs TLS or SASL, too.
+    **dict.fromkeys(("delegation.token.", "password.encoder."), _PLAINTEXT),
+    **dict.fromkeys(
+        ("authorizer.", "early.start.listeners", "super.users", "allow.everyone.if.no.acl.found"),
+        _NOBODY,
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerFile:
+    """The settings of a user's server.properties, or of a topic's file."""
+
+    settings: Mapping[str, str] = field(default_factory=dict)
+    lines: Mapping[str, str] = field(default_factory=dict)  # key -> "FILE, line N"
+    notes: tuple[str, ...] = ()
+    wrong: tuple[str, ...] = ()  # a sentence for each line that cannot be used
+
+
+def read_server_properties(
+    path: Path,
+    known: Collection[str] = (),
+    others: Collection[str] = (),
+    *,
+    lacks: Callable[[str], bool] = lambda _: False,
+) -> BrokerFile:
+    """The file without what belongs to the harness, and without classes that no jar has and what
+    may be their keys; whether Kafka knows the other keys is not asked here.
+
+    `known`: the brokers' keys, where they are known; `others`: those of topics, too. `lacks`:
+    whether it is known that no jar has a class. Raises ConfigFileError.
+    """
+    file = read_config_file(path, "server")
+    left_out: dict[str, str] = {}
+    absent = []
+    for each in file.settings:
+        missing = [name for name in classes_in(each.key, each.value) if lacks(name)]
+        why = reason_for(each.key, _LEFT_OUT) or without_effect(each.key, "zookeeper")
+        if missing and each.key in known:
+            absent += missing
+            why = why or _NO_JAR
+        if why:
+            left_out[each.key] = why
+    kept = [each for each in file.settings if each.key not in left_out]
+    of_classes = [
+        each
+        for each in (kept if absent else ())
+        if not is_known(each.key, known) and may_be_a_plugins(each.key, others)
+    ]
+    notes = [
+        f"{file.found(each)}: taken for a key of {absent[0]}, and left out with it"
+        for each in of_classes
+    ]
+    used = [each for each in kept if each not in of_classes]
+    return _used(file, used, [*left_out_note(file.path, left_out), *notes])
+
+
+def read_topic_config(path: Path) -> BrokerFile:
+    """A topic's settings; of a resource of Strimzi `partitions` and `replicas`, too. Raises
+    ConfigFileError."""
+    file = read_config_file(path, "topic")
+    return _used(file, list(file.settings), [])
+
+
+def numbers_of(topic: BrokerFile) -> dict[str, str]:
+    """Scenario's key -> what the topic's file calls it, where it has it."""
+    return {
+        key: name
+        for key, name in (("partitions", PARTITIONS), ("replication_factor", REPLICAS))
+        if name in topic.settings
+    }
+
+
+def _used(file: FileSettings, used: list[Setting], notes: list[str]) -> BrokerFile:
+    return BrokerFile(
+        settings={each.key: each.value for each in used},
+        lines={each.key: file.place(each) for each in used},
+        notes=(*file.notes, *notes),
+        wrong=(
+            *file.wrong,
+            *(
+                f"{file.found(each)} = {each.value}: {each.problem}"
+                for each in used
+                if each.problem
+            ),
+        ),
+    )

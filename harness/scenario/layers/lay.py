@@ -1,0 +1,326 @@
+"""A scenario, the user's own files and `--set`, laid over each other: what the run really has.
+
+    clients    the defaults of one client, the scenario's section (beside a file its times alone),
+               the file, --set            harness.clients.defaults
+    brokers    the harness's defaults, the scenario's, the file, --set
+    topic      the scenario's, the topic's file, --set; unclean elections and min.insync.replicas of
+               a broker's file win over the scenario's
+
+`origins` says of each key where its value comes from. A note tells what of the scenario was
+replaced, and which of its times were kept; another one which lines of a broker's file do nothing.
+Once a file has replaced something, what the scenario demands of its own clients is shown alone
+(harness.scenario.layers.demands).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness.clients.defaults import (
+    CLIENTS,
+    HARNESS,
+    INDEX,
+    JAVA,
+    SCENARIO,
+    SET,
+    Asked,
+    ClientName,
+    Layered,
+    client_default,
+    layered,
+)
+from harness.clients.java_keys import ROLES, Role
+from harness.clients.user_file import ClientConfig
+from harness.cluster.node_settings import SERVER_DEFAULTS
+from harness.model.bounds import problem_of_producer
+from harness.model.kafka_text import kafka_text
+from harness.model.scenario import Scenario, ScenarioError, WorkloadPart
+from harness.model.worker_kinds import KINDS, asked_for
+from harness.scenario import file
+from harness.scenario.layers.broker_files import BrokerFile, numbers_of
+from harness.scenario.layers.demands import parted
+from harness.scenario.layers.topic_synonyms import DECISIVE, in_vain
+from harness.scenario.rules import OF_TRANSACTIONS
+
+_INSTANCE = "group.instance.id"
+Origins = dict[str, dict[str, str]]  # section -> key -> where its value comes from
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Files:
+    """The user's own files, read."""
+
+    clients: Mapping[Role, ClientConfig] = field(default_factory=dict)
+    paths: Mapping[str, Path] = field(default_factory=dict)  # producer, consumer, server, topic
+    server: BrokerFile = field(default_factory=BrokerFile)
+    topic: BrokerFile = field(default_factory=BrokerFile)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Laid:
+    """What a run has."""
+
+    scenario: Scenario
+    origins: Origins
+    shown_demands: Mapping[str, str]
+    notes: tuple[str, ...]
+
+
+def lay(which: str, settings: Mapping[str, Any], files: Files) -> Laid:
+    """What a run of that scenario with these files and settings has. Raises ScenarioError."""
+    path = file.scenario_path(which)
+    raw = file.read_raw(path)
+    with_files, notes, replaced = with_broker_files(raw, files, settings)
+    tables = file.with_overrides(path, with_files, settings)
+    shape = file.shaped(tables, path.name)  # only its keys and types are right
+    transactional = _needs_transactions(shape)
+    clients = {
+        role: _client(role, raw, files, settings, shape, transactional=transactional)
+        for role in ROLES
+    }
+    notes += [note for role in ROLES for note in _of_client(role, clients[role], files, which)]
+    config = {role: dict(clients[role].config) for role in ROLES}
+    notes += _with_instances(config["consumer"], shape.workload)
+    notes += _commits(clients["consumer"], files.clients.get("consumer"), shape.workload)
+    shown: dict[str, str] = {}
+    if replaced or any(each.replaced for each in clients.values()):
+        given = {key: text for key, text in shape.expect.items() if f"expect.{key}" in settings}
+        stay, shown = parted({k: text for k, text in shape.expect.items() if k not in given})
+        tables["expect"] = {**stay, **given}
+        notes += _of_demands(shown, which)
+    tables["workload"] = {**tables["workload"], **config}
+    return Laid(
+        scenario=file.checked(tables, path.name),
+        origins={
+            **{role: dict(sorted(clients[role].layers.items())) for role in ROLES},
+            **_origins_of_nodes(raw, files, settings, tables),
+        },
+        shown_demands=shown,
+        notes=tuple(notes),
+    )
+
+
+def by_layer(origins: Mapping[str, str], config: Mapping[str, Any]) -> str:
+    """A section's settings, those of one layer together: `scenario: acks = 1; --set: …`."""
+    groups: dict[str, dict[str, Any]] = {}
+    for key, origin in origins.items():
+        groups.setdefault(origin, {})[key] = config[key]
+    return "; ".join(f"{origin}: {_listed(values)}" for origin, values in groups.items())
+
+
+# Brokers and topic
+
+
+def with_broker_files(
+    raw: Mapping[str, Any], files: Files, settings: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[str], bool]:
+    """A scenario's tables with a broker's and a topic's file laid over, not yet `settings`; notes;
+    and whether something of the scenario was replaced."""
+    server, config = _section_of(raw, "cluster", "server"), _section_of(raw, "topic", "config")
+    of_server, of_topic = files.server.settings, dict(files.topic.settings)
+    numbers = {key: of_topic.pop(name) for key, name in numbers_of(files.topic).items()}
+    topic = dict(raw.get("topic") or {})
+    set_too = _section(settings, "topic.config")
+    decisive: dict[str, str] = {
+        key: of_server[key]
+        for key in DECISIVE
+        if key in of_server and key in config and key not in of_topic and key not in set_too
+    }
+    notes = [
+        f"{files.server.lines[key]}: {key} = {value} is the run's topic's, in place of the "
+        f"scenario's topic.config.{key} = {kafka_text(config[key])}"
+        for key, value in decisive.items()
+    ]
+    gone = {
+        "server": _changed(server, of_server),
+        "topic": {**_changed(config, of_topic), **_changed(topic, numbers)},
+    }
+    notes += [
+        f"{files.paths[whose]} replaces the scenario's {_listed(values)}"
+        for whose, values in gone.items()
+        if values
+    ]
+    server, config = {**server, **of_server}, {**config, **decisive, **of_topic}
+    sections = {
+        "cluster": {**dict(raw.get("cluster") or {}), "server": server},
+        "topic": {**topic, **{k: _number(v) for k, v in numbers.items()}, "config": config},
+    }
+    notes += _in_vain(files.server, {**config, **set_too}, {**SERVER_DEFAULTS, **server}, decisive)
+    return {**raw, **sections}, notes, bool(decisive or any(gone.values()))
+
+
+def _in_vain(
+    server: BrokerFile,
+    topic: Mapping[str, Any],
+    brokers: Mapping[str, Any],
+    decisive: Mapping[str, str],
+) -> Iterator[str]:
+    for key, value in server.settings.items():
+        if key in DECISIVE and key in topic and key not in decisive:
+            yield (
+                f"{server.lines[key]}: {key} does nothing to the run's topic, which has "
+                f"{kafka_text(topic[key])} by the topic's file or --set"
+            )
+        for why in in_vain(key, value, topic, brokers):
+            yield f"{server.lines[key]}: {key} does nothing: {why}"
+
+
+def _origins_of_nodes(
+    raw: Mapping[str, Any], files: Files, settings: Mapping[str, Any], tables: Mapping[str, Any]
+) -> Origins:
+    """Where the brokers' and the topic's settings come from."""
+    found: Origins = {}
+    for whose, (part, name), of_file in (
+        ("server", ("cluster", "server"), files.server),
+        ("topic", ("topic", "config"), files.topic),
+    ):
+        own, given = _section_of(raw, part, name), _section(settings, f"{part}.{name}")
+        now = _section_of(tables, part, name)
+        ours = SERVER_DEFAULTS if whose == "server" else {}
+        lines = {k: Path(line).name for k, line in files.server.lines.items() if k in DECISIVE}
+        origins = {
+            **dict.fromkeys(ours, HARNESS),
+            **dict.fromkeys(own, SCENARIO),
+            **{key: line for key, line in lines.items() if whose == "topic" and key in now},
+            **{key: Path(line).name for key, line in of_file.lines.items() if key in now},
+            **dict.fromkeys(given, SET),
+        }
+        found[whose] = dict(sorted(origins.items()))
+    return found
+
+
+# Clients
+
+
+def _client(  # noqa: PLR0913  each a layer
+    role: Role,
+    raw: Mapping[str, Any],
+    files: Files,
+    settings: Mapping[str, Any],
+    shape: Scenario,
+    *,
+    transactional: bool,
+) -> Layered:
+    """A client's configuration from all its layers. Raises ScenarioError for settings that promises
+    depend on and that cannot be understood."""
+    own, given = _section_of(raw, "workload", role), _section(settings, f"workload.{role}")
+    of_file = files.clients.get(role)
+    told: ClientName = shape.workload.client_defaults or JAVA
+    asked = {**own, **given} if of_file is None else given
+    if role == "producer" and (why := problem_of_producer(asked)):
+        raise ScenarioError(f"{shape.name}: workload.producer.{why}")
+    return layered(
+        role,
+        Asked(
+            scenario=own,
+            file=None if of_file is None else of_file.config,
+            lines={} if of_file is None else of_file.lines,
+            set=given,
+            client=told if of_file is None else of_file.client,
+            transactional=transactional,
+        ),
+    )
+
+
+def _needs_transactions(scenario: Scenario) -> bool:
+    """Whether what is demanded, how a group commits, or an abort wants a transactional.id."""
+    work = scenario.workload
+    aborts = work.transaction_abort_every or work.transaction_abort_share
+    return bool(OF_TRANSACTIONS & scenario.expect.keys() or work.commit == "transaction" or aborts)
+
+
+def _of_client(role: Role, client: Layered, files: Files, which: str) -> Iterator[str]:
+    """What of the scenario a client's file replaced, and what was kept."""
+    of_file = files.clients.get(role)
+    if of_file is None or not (client.replaced or client.kept):
+        return
+    told = []
+    if client.replaced:
+        told.append(f"replaced are {_listed(client.replaced)}")
+    if client.kept:
+        own = ", ".join(
+            f"{key} = {kafka_text(value)} ({CLIENTS[of_file.client]}: "
+            f"{client_default(role, key, of_file.client)})"
+            for key, value in client.kept.items()
+        )
+        told.append(f"kept, so that the run stays as short as it was made, are {own}")
+    yield f"{files.paths[role]} takes the place of [workload.{role}] of {which}: {'; '.join(told)}"
+
+
+def _of_demands(shown: Mapping[str, str], which: str) -> Iterator[str]:
+    if shown:
+        told = ", ".join(f'{name} = "{text}"' for name, text in shown.items())
+        yield (
+            f"{which} demands {told} of its own configuration, and this one is yours: that is "
+            "shown, not judged; --set expect.NAME=… demands it of yours"
+        )
+
+
+def _with_instances(consumer: dict[str, Any], work: WorkloadPart) -> Iterator[str]:
+    """A group.instance.id of its own for each of several members (KIP-345)."""
+    members = max((n for name, n in asked_for(work).items() if KINDS[name].member), default=0)
+    told = str(consumer.get(_INSTANCE) or "")
+    if members > 1 and told and INDEX not in told:
+        consumer[_INSTANCE] = f"{told}-{INDEX}"
+        yield (
+            f"{_INSTANCE} = {told} would be that of all {members} members, and the brokers let "
+            f"in one of that name: each has its own, {told}-0 and so on"
+        )
+
+
+def _commits(client: Layered, of_file: ClientConfig | None, work: WorkloadPart) -> Iterator[str]:
+    """How the group commits, which workload.commit says. Raises ScenarioError where a file or
+    --set says otherwise."""
+    key, grouped = "enable.auto.commit", any(KINDS[name].member for name in asked_for(work))
+    if not grouped:
+        return
+    origin, by_itself = client.layers.get(key), work.commit == "auto"
+    if origin in (HARNESS, SCENARIO, None):
+        if of_file is not None:
+            yield (
+                f"{key} is not named, and how the group commits is workload.commit "
+                f"({work.commit}): a plain client would commit by itself (workload.commit=auto), "
+                "Spring's containers turn that off"
+            )
+        return
+    asked = str(client.config[key]).lower() == "true"
+    if asked != by_itself:
+        wanted = "auto" if asked else "after"
+        raise ScenarioError(
+            f"{origin}: {key}={str(asked).lower()}, but workload.commit is {work.commit}: add "
+            f"--set workload.commit={wanted}"
+        )
+
+
+# Tables
+
+
+def _section_of(tables: Mapping[str, Any], part: str, name: str) -> dict[str, Any]:
+    """A section's keys; none where it is no table, which its model refuses."""
+    outer = tables.get(part)
+    inner = outer.get(name) if isinstance(outer, Mapping) else None
+    return dict(inner) if isinstance(inner, Mapping) else {}
+
+
+def _section(settings: Mapping[str, Any], section: str) -> dict[str, Any]:
+    """What `--set` says of a section, key by key or as a whole."""
+    whole = settings.get(section)
+    begin = f"{section}."
+    single = {k[len(begin) :]: value for k, value in settings.items() if k.startswith(begin)}
+    return {**(whole if isinstance(whole, Mapping) else {}), **single}
+
+
+def _changed(own: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """What of `own` has another value in `above`."""
+    return {k: v for k, v in own.items() if k in above and kafka_text(v) != kafka_text(above[k])}
+
+
+def _listed(settings: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} = {kafka_text(value)}" for key, value in settings.items())
+
+
+def _number(text: str) -> int | str:
+    return int(text) if text.isdecimal() else text

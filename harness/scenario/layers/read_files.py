@@ -1,0 +1,109 @@
+"""The user's own files, read and held against the Kafka that the run is of.
+
+All that is wrong with any of them, and with the scenario's own keys, is told at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from harness.clients import user_file
+from harness.clients.java_keys import ROLES, Role
+from harness.config_files.settings import ConfigFileError, listed
+from harness.model.scenario import Scenario, ScenarioError
+from harness.scenario import file
+from harness.scenario.client_keys import wrong_keys
+from harness.scenario.kafka_keys import Release, check_keys
+from harness.scenario.layers.broker_files import (
+    BrokerFile,
+    read_server_properties,
+    read_topic_config,
+)
+from harness.scenario.layers.lay import Files, with_broker_files
+from harness.scenario.layers.topic_synonyms import DECISIVE
+
+Paths = Mapping[str, Path]  # producer, consumer, server, topic: those that are given
+
+
+def read_files(
+    which: str,
+    settings: Mapping[str, Any],
+    paths: Paths,
+    release: Release,
+    *,
+    foreign: bool,
+) -> tuple[Files, tuple[str, ...]]:
+    """The files of a run of that scenario, and notes on them. Raises ScenarioError."""
+    raw = file.read_raw(file.scenario_path(which))
+    shape = _shaped(which, raw, settings)
+    wrong: list[str] = []
+    clients: dict[Role, user_file.ClientConfig] = {}
+    for role in ROLES:
+        known = release.known
+        beside = user_file.Beside(
+            client=shape.workload.client_defaults,
+            foreign=foreign,
+            values=getattr(known, role) if known else {},
+            others=release.others,
+        )
+        if role in paths:
+            try:
+                clients[role] = user_file.read(paths[role], role, beside)
+            except ConfigFileError as error:
+                wrong += error.sentences
+    server, topic = _of_nodes(paths, release, wrong)
+    files = Files(clients=clients, paths=paths, server=server, topic=topic)
+    with_files, _, _ = with_broker_files(raw, files, settings)
+    lines = {"cluster.server": _not_set("cluster.server", server, settings)}
+    # A broker's file says what the topic has of what decides losses, too.
+    lines["topic.config"] = {
+        **{k: line for k, line in server.lines.items() if k in DECISIVE},
+        **_not_set("topic.config", topic, settings),
+    }
+    found = check_keys(_shaped(which, with_files, settings), release, lines)
+    in_file = tuple(place for places in lines.values() for place in places.values())
+    wrong += [s if s.startswith(in_file) else f"{which}: {s}" for s in found.wrong]
+    wrong += [f"{which}: {sentence}" for sentence in wrong_keys(shape)]
+    if wrong:
+        raise ScenarioError(listed(dict.fromkeys(wrong)))
+    notes = [note for role in clients for note in clients[role].notes]
+    return files, (*notes, *server.notes, *topic.notes, *found.notes, *_unchecked(paths, release))
+
+
+def _shaped(which: str, raw: Mapping[str, Any], settings: Mapping[str, Any]) -> Scenario:
+    path = file.scenario_path(which)
+    return file.shaped(file.with_overrides(path, raw, settings), path.name)
+
+
+def _of_nodes(paths: Paths, release: Release, wrong: list[str]) -> tuple[BrokerFile, BrokerFile]:
+    """A broker's and a topic's file; what is wrong with them is added to `wrong`."""
+    server, topic = BrokerFile(), BrokerFile()
+    try:
+        if "server" in paths:
+            known = release.known.server if release.known else ()
+            server = read_server_properties(
+                paths["server"], known, release.others, lacks=release.lacks
+            )
+    except ConfigFileError as error:
+        wrong += error.sentences
+    try:
+        if "topic" in paths:
+            topic = read_topic_config(paths["topic"])
+    except ConfigFileError as error:
+        wrong += error.sentences
+    wrong += [*server.wrong, *topic.wrong]
+    return server, topic
+
+
+def _not_set(section: str, of_file: BrokerFile, settings: Mapping[str, Any]) -> dict[str, str]:
+    """Where a file's keys stand that `--set` does not overrule."""
+    return {k: line for k, line in of_file.lines.items() if f"{section}.{k}" not in settings}
+
+
+def _unchecked(paths: Paths, release: Release) -> list[str]:
+    told = ", ".join(str(paths[role]) for role in ROLES if role in paths)
+    if not told or release.known is not None:
+        return []
+    return [f"the values of {told} were not checked by what Kafka's jars say: {release.why}"]

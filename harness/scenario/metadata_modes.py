@@ -1,0 +1,56 @@
+"""Brokers' keys that count in one of Kafka's two ways to keep its metadata alone.
+
+    broker.session.timeout.ms     KRaft's: in a cluster with ZooKeeper it does nothing
+    zookeeper.session.timeout.ms  the other way round
+
+Source: Kafka 3.9's broker configurations; KIP-500, KIP-595, KIP-631, KIP-848.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from harness.config_files.settings import reason_for
+
+Mode = Literal["zookeeper", "kraft"]
+
+_NAMES = {"zookeeper": "ZooKeeper", "kraft": "KRaft"}
+# One that ends in a dot stands for all that begin so.
+_ONLY: dict[Mode, tuple[str, ...]] = {
+    "kraft": (
+        "broker.heartbeat.interval.ms",
+        "broker.session.timeout.ms",
+        "controller.listener.names",
+        "controller.quorum.",
+        "group.consumer.",
+        "group.coordinator.append.linger.ms",
+        "group.coordinator.new.enable",
+        "group.coordinator.rebalance.protocols",
+        "group.coordinator.threads",
+        "group.share.",
+        "initial.broker.registration.timeout.ms",
+        "metadata.log.",
+        "metadata.max.idle.interval.ms",
+        "metadata.max.retention.",
+        "node.id",
+        "process.roles",
+        "sasl.mechanism.controller.protocol",
+        "server.max.startup.time.ms",
+        "share.coordinator.",
+    ),
+    "zookeeper": (
+        "broker.id.generation.enable",
+        "control.plane.listener.name",
+        "inter.broker.protocol.version",
+        "password.encoder.",
+        "reserved.broker.max.id",
+        "zookeeper.",
+    ),
+}
+
+
+def without_effect(key: str, mode: Mode) -> str | None:
+    """Why a broker's key does nothing in a cluster of that mode; None where it counts."""
+    other: Mode = "kraft" if mode == "zookeeper" else "zookeeper"
+    why = f"this cluster uses {_NAMES[mode]}, and the key belongs to {_NAMES[other]}"
+    return reason_for(key, dict.fromkeys(_ONLY[other], why))

@@ -1,0 +1,68 @@
+"""Keys of a scenario that would do nothing: refused where somebody named them.
+
+    kind = "stream" and rounds = 100 in one file     rounds counts for write-read alone
+    --set workload.rate=5 with a write-read          rate counts for stream alone
+    [[mixed.faults]] with at_s                       when it comes is drawn
+
+What a scenario inherits by `extends` is nothing: a base says more than each of its variants needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from harness.model.sections.faults import FaultPart, MixedPart
+from harness.model.sections.workload import WorkloadPart
+
+_KINDS = ("write-read", "stream")
+_OF_A_DRAWN_FAULT = ("verb", "target", "options", "until", "for_s")
+
+
+def kind_of_key(key: str) -> str | None:
+    """The kind of workload that a key of [workload] counts for alone; None: for any."""
+    field = WorkloadPart.model_fields.get(key)
+    description = field.description or "" if field and key != "kind" else ""
+    return next((kind for kind in _KINDS if description.startswith(f"`{kind}`")), None)
+
+
+def in_file(own: Mapping[str, Any], inherited: Mapping[str, Any]) -> Iterator[str]:
+    """What a file names in vain. `inherited`: the same with what it extends below it."""
+    work, whole = own.get("workload"), inherited.get("workload")
+    if isinstance(work, Mapping) and isinstance(whole, Mapping):
+        yield from _of_kind(work, str(whole.get("kind")), "workload.{}")
+    yield from _in_mixed(own)
+
+
+def in_settings(settings: Iterable[str], tables: Mapping[str, Any]) -> Iterator[str]:
+    """What `--set` and its like name in vain. `tables`: the scenario with them."""
+    begin = "workload."
+    keys = [path.removeprefix(begin) for path in settings if path.startswith(begin)]
+    kind = str(tables.get("workload", {}).get("kind"))
+    yield from _of_kind(keys, kind, "--set workload.{}")
+    yield from _in_mixed(tables)
+
+
+def _of_kind(keys: Iterable[str], kind: str, told: str) -> Iterator[str]:
+    for key in keys:
+        other = kind_of_key(key)
+        if other is not None and kind in _KINDS and other != kind:
+            yield (
+                f"{told.format(key)} counts for kind = {other!r} alone, and this is a {kind!r}: "
+                "remove it"
+            )
+
+
+def _in_mixed(tables: Mapping[str, Any]) -> Iterator[str]:
+    mixed = tables.get("mixed")
+    faults = mixed.get("faults") if isinstance(mixed, Mapping) else None
+    for number, fault in enumerate(faults if isinstance(faults, list | tuple) else ()):
+        for key in fault if isinstance(fault, Mapping) else ():
+            if key in FaultPart.model_fields and key not in _OF_A_DRAWN_FAULT:
+                yield (
+                    f"mixed.faults.{number}.{key} does nothing: when a fault of [mixed] comes is "
+                    f"drawn by the seed; remove it, or use {MIXED_KEYS}"
+                )
+
+
+MIXED_KEYS = ", ".join(f"mixed.{key}" for key in MixedPart.model_fields if key != "faults")

@@ -1,0 +1,94 @@
+"""A user's own server.properties: what the brokers get of it, and what is the harness's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.scenario.layers.broker_files import (
+    BrokerFile,
+    read_server_properties,
+    read_topic_config,
+)
+
+Read = Callable[[str], BrokerFile]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    """Write a server.properties and read it."""
+
+    def written(text: str) -> BrokerFile:
+        path = tmp_path / "server.properties"
+        path.write_text(text, encoding="utf-8-sig")  # as editors on Windows save it
+        return read_server_properties(path)
+
+    return written
+
+
+def test_the_brokers_settings_are_read_as_they_are(read: Read) -> None:
+    file = read("min.insync.replicas=2\nlog.dir.failure.timeout.ms=5\nmy.plugin.secret=s\n")
+
+    expected = {"min.insync.replicas": "2", "log.dir.failure.timeout.ms": "5"}
+    assert {**expected, "my.plugin.secret": "s"} == file.settings
+    assert () == (*file.notes, *file.wrong)
+    assert file.lines["my.plugin.secret"].endswith("server.properties, line 3")
+
+
+def test_what_the_harness_owns_is_left_out_with_one_note_that_names_all_of_it(read: Read) -> None:
+    file = read(
+        "broker.id=1\nnum.io.threads=4\nlisteners=SSL://:9093\nadvertised.listeners=SSL://a:9093\n"
+        "log.dirs=/data\nzookeeper.connect=z:2181\nssl.keystore.password=hunter2\n"
+        "listener.name.internal.sasl.enabled.mechanisms=PLAIN\ndelegation.token.secret.key=hunter2\n"
+        "process.roles=broker\n"
+    )
+
+    assert {"num.io.threads": "4"} == file.settings
+    (note,) = file.notes
+    assert (
+        "left out: broker.id, listeners, advertised.listeners, log.dirs, zookeeper.connect "
+        "(the harness sets broker ids, addresses and directories); ssl.keystore.password, "
+        "listener.name.internal.sasl.enabled.mechanisms, delegation.token.secret.key (a run's "
+        "nodes and clients use plaintext connections); process.roles (this cluster uses ZooKeeper, "
+        "and the key belongs to KRaft)"
+    ) in note
+    assert "hunter2" not in repr(file)
+
+
+def test_what_belongs_to_kraft_has_no_effect_with_zookeeper(read: Read) -> None:
+    file = read("broker.session.timeout.ms=9000\ngroup.consumer.max.size=3\nnum.io.threads=3\n")
+
+    assert {"num.io.threads": "3"} == file.settings
+    (note,) = file.notes
+    assert "broker.session.timeout.ms, group.consumer.max.size (this cluster uses ZooK" in note
+
+
+def test_what_no_broker_would_start_with_is_left_out(tmp_path: Path) -> None:
+    """A class that no jar has, and what may be its own keys; authorizers, whoever has them."""
+    path = tmp_path / "server.properties"
+    path.write_text(
+        "metric.reporters=com.acme.Reporter\nacme.reporter.host=x\nacks=1\n"
+        "authorizer.class.name=kafka.security.authorizer.AclAuthorizer\nsuper.users=User:a\n"
+        "value.serializer=com.acme.S\nreplica.selector.class=org.apache.kafka.R\n"
+    )
+    known = ("metric.reporters", "replica.selector.class")
+    file = read_server_properties(
+        path, known, known, lacks=lambda name: name != "org.apache.kafka.R"
+    )
+    whole = read_server_properties(path, known, known)  # the class path is not known
+
+    expected = {"acks": "1", "value.serializer": "com.acme.S"}
+    assert {**expected, "replica.selector.class": "org.apache.kafka.R"} == file.settings
+    assert "metric.reporters (none of the jars has that class" in file.notes[0]
+    assert "authorizer.class.name, super.users (nobody has to be let in" in file.notes[0]
+    assert "line 2: acme.reporter.host: taken for a key of com.acme.Reporter" in file.notes[1]
+    assert {"metric.reporters", "acme.reporter.host"} <= whole.settings.keys()
+
+
+def test_a_topic_s_file_has_its_partitions_where_strimzi_has_them(tmp_path: Path) -> None:
+    path = tmp_path / "topic.properties"
+    path.write_text("partitions=3\nretention.ms=5\n")
+
+    assert {"partitions": "3", "retention.ms": "5"} == read_topic_config(path).settings

@@ -1,0 +1,307 @@
+"""A scenario, files and --set, laid over each other: what the run really has, and what is said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.clients import user_file
+from harness.clients.java_keys import ROLES
+from harness.model.scenario import ScenarioError
+from harness.scenario.file import read_scenario
+from harness.scenario.layers.broker_files import (
+    BrokerFile,
+    read_server_properties,
+    read_topic_config,
+)
+from harness.scenario.layers.demands import parted
+from harness.scenario.layers.lay import Files, Laid, by_layer, lay
+from harness.scenario.no_effect import kind_of_key
+
+OWN = """
+title = "t"
+[topic.config]
+"min.insync.replicas" = 1
+"unclean.leader.election.enable" = false
+"segment.bytes" = 2000
+[workload]
+kind = "stream"
+group_consumers = 2
+[workload.producer]
+acks = "all"
+"enable.idempotence" = true
+"message.timeout.ms" = 4000
+[workload.consumer]
+"session.timeout.ms" = 6000
+[cluster.server]
+"replica.lag.time.max.ms" = 1500
+[expect]
+lost = ">= 1"
+duplicate = "0"
+"produce-gap-s" = "2 to 9"
+"""
+LayOver = Callable[..., Laid]
+
+
+@pytest.fixture
+def laid(tmp_path: Path) -> LayOver:
+    """A scenario with these texts as the user's files and these settings."""
+
+    def over(text: str = OWN, settings: Mapping[str, Any] | None = None, **texts: str) -> Laid:
+        own = tmp_path / "own.toml"
+        own.write_text(text)
+        paths = {name: tmp_path / f"{name}.properties" for name in texts}
+        for name, path in paths.items():
+            path.write_text(texts[name])
+        read = {role: user_file.read(paths[role], role) for role in ROLES if role in paths}
+        server = read_server_properties(paths["server"]) if "server" in paths else BrokerFile()
+        topic = read_topic_config(paths["topic"]) if "topic" in paths else BrokerFile()
+        files = Files(clients=read, paths=paths, server=server, topic=topic)
+        return lay(str(own), settings or {}, files)
+
+    return over
+
+
+def told(found: Laid, words: str) -> list[str]:
+    return [note for note in found.notes if words in note]
+
+
+# Clients
+
+
+def test_without_files_nothing_is_said_and_the_scenario_holds(laid: LayOver) -> None:
+    found = laid()
+
+    assert () == found.notes
+    assert {} == found.shown_demands
+    assert read_scenario("baseline").expect == lay("baseline", {}, Files()).scenario.expect
+    assert found.origins["producer"]["acks"] == "scenario"
+    assert found.origins["consumer"]["isolation.level"] == "harness"
+
+
+def test_a_file_takes_the_place_of_the_scenario_s_section_but_for_its_times(laid: LayOver) -> None:
+    """A file of one line, acks=1: nothing is said of an idempotence that it does not have."""
+    found = laid(producer="acks=1\n")
+    producer = found.scenario.workload.producer
+
+    assert (producer["acks"], producer["enable.idempotence"]) == ("1", False)
+    assert producer["message.timeout.ms"] == 4000
+    (note,) = told(found, "takes the place of [workload.producer]")
+    assert "replaced are acks = all, enable.idempotence = true" in note
+    assert "message.timeout.ms = 4000 (the Java client: 120000)" in note
+    assert found.origins["producer"]["acks"] == "producer.properties, line 1"
+    assert "producer.properties, line 1: acks = 1; " in by_layer(
+        found.origins["producer"], producer
+    )
+
+
+def test_set_wins_over_a_file(laid: LayOver) -> None:
+    """So the cells of a matrix of producer.acks beside a file differ."""
+    for acks in ("0", "1", "all"):
+        found = laid(settings={"workload.producer.acks": acks}, producer="acks=1\n")
+        assert acks == found.scenario.workload.producer["acks"]
+        assert "--set" == found.origins["producer"]["acks"]
+
+
+def test_a_scenario_s_own_idempotence_stays_and_is_refused_with_the_second_set(
+    laid: LayOver,
+) -> None:
+    with pytest.raises(ScenarioError, match=r"--set producer\.enable\.idempotence=false"):
+        laid(settings={"workload.producer.acks": "1"})
+    with pytest.raises(ScenarioError, match=r"acks: Input should be one of 0, 1, -1, all, got 2"):
+        laid(settings={"workload.producer.acks": 2})
+
+
+def test_a_transactional_id_stays_where_the_scenario_needs_one(laid: LayOver) -> None:
+    text = OWN.replace("[workload.producer]", '[workload.producer]\n"transactional.id" = "t"')
+
+    assert "transactional.id" not in laid(text, producer="acks=all\n").scenario.workload.producer
+    for needed in (
+        {"expect.torn": "0", "workload.consumer.isolation.level": "read_committed"},
+        {"workload.transaction_abort_every": 3},
+    ):
+        assert laid(text, needed, producer="acks=all\n").scenario.workload.producer[
+            "transactional.id"
+        ]
+
+
+def test_how_a_group_commits_is_the_workload_s(laid: LayOver) -> None:
+    for text, commit in (("true", "after"), ("false", "auto")):
+        with pytest.raises(ScenarioError, match=r"consumer\.properties, line 1: enable\.auto"):
+            laid(settings={"workload.commit": commit}, consumer=f"enable.auto.commit={text}\n")
+    agreed = laid(consumer="enable.auto.commit=false\n")
+    silent = laid(consumer="max.poll.interval.ms=300000\n")
+    alone = OWN.replace("group_consumers = 2", "")
+
+    assert [] == told(agreed, "how the group commits")
+    assert 1 == len(told(silent, "how the group commits is workload.commit (after)"))
+    assert [] == told(laid(alone, consumer="enable.auto.commit=true\n"), "how the group commits")
+
+
+def test_members_have_an_instance_id_each(laid: LayOver) -> None:
+    def instance(text: str, settings: Mapping[str, Any] | None = None) -> tuple[Any, int]:
+        found = laid(settings=settings, consumer=text)
+        config = found.scenario.workload.consumer
+        return config.get("group.instance.id"), len(told(found, "group.instance.id"))
+
+    assert ("a-{index}", 1) == instance("group.instance.id=a\n")
+    assert ("{index}-a", 0) == instance("group.instance.id={index}-a\n")
+    assert ("a", 0) == instance("group.instance.id=a\n", {"workload.group_consumers": 1})
+    assert (None, 0) == instance("max.poll.interval.ms=300000\n")
+    own = laid(settings={"workload.consumer.group.instance.id": "b"})
+    assert "b-{index}" == own.scenario.workload.consumer["group.instance.id"]
+
+
+def test_whose_defaults_lie_below_can_be_said(laid: LayOver) -> None:
+    found = laid(
+        OWN.replace('"enable.idempotence" = true', ""), {"workload.client_defaults": "librdkafka"}
+    )
+
+    assert found.scenario.workload.producer["enable.idempotence"] is False
+    assert "default of librdkafka" == found.origins["producer"]["linger.ms"]
+
+
+# Demands
+
+
+def test_demands_of_a_scenario_on_its_own_clients_are_shown_once_one_was_replaced(
+    laid: LayOver,
+) -> None:
+    replaced = laid(producer="acks=1\n")
+    same = laid(producer="acks=all\nenable.idempotence=true\n")
+    mine = laid(settings={"expect.lost": ">= 1"}, producer="acks=1\n")
+
+    assert {"duplicate": "0", "produce-gap-s": "<= 9"} == replaced.scenario.expect
+    assert {"lost": ">= 1", "produce-gap-s": ">= 2"} == replaced.shown_demands
+    assert 1 == len(told(replaced, 'demands lost = ">= 1", produce-gap-s = ">= 2" of its own'))
+    assert {} == same.shown_demands
+    assert ">= 1" == mine.scenario.expect["lost"]
+    assert laid(server="replica.lag.time.max.ms=30000\n").shown_demands
+    assert not laid(server="replica.lag.time.max.ms=1500\n").shown_demands
+    assert not laid(settings={"workload.producer.linger.ms": 3}).shown_demands
+
+
+@pytest.mark.parametrize(
+    ("demand", "stays", "shown"),
+    [
+        ("> 50 %", None, "> 50 %"),
+        (">= 1", None, ">= 1"),
+        ("3", None, "3"),
+        ("= 3", None, "= 3"),
+        ("0", "0", None),
+        ("== 0", "== 0", None),
+        ("<= 3", "<= 3", None),
+        ("< 5 %", "< 5 %", None),
+        ("1 to 5 %", "<= 5 %", ">= 1 %"),
+        ("1.5 to 4", "<= 4", ">= 1.5"),
+    ],
+)
+def test_upper_limits_stay_and_what_must_happen_is_shown(
+    demand: str, stays: str | None, shown: str | None
+) -> None:
+    assert parted({"lost": demand}) == (
+        {} if stays is None else {"lost": stays},
+        {} if shown is None else {"lost": shown},
+    )
+    assert parted({"isr-leave-s": demand}) == ({}, {"isr-leave-s": demand})
+
+
+# Brokers and topic
+
+
+def test_a_broker_s_unclean_elections_and_min_isr_are_the_topic_s(laid: LayOver) -> None:
+    text = "unclean.leader.election.enable=true\nmin.insync.replicas=2\n"
+    found = laid(server=text)
+    config = found.scenario.topic.config
+
+    assert ("true", "2") == (
+        config["unclean.leader.election.enable"],
+        config["min.insync.replicas"],
+    )
+    assert 2 == len(told(found, "is the run's topic's, in place of the scenario's topic.config."))
+    assert found.origins["topic"]["min.insync.replicas"] == "server.properties, line 2"
+    for over in (
+        laid(settings={"topic.config.min.insync.replicas": 3}, server=text),
+        laid(server=text, topic="min.insync.replicas=3\n"),
+    ):
+        assert "3" == str(over.scenario.topic.config["min.insync.replicas"])
+        assert 1 == len(told(over, "min.insync.replicas does nothing to the run's topic"))
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("log.segment.bytes=1073741824", "--set topic.config.segment.bytes=1073741824 would"),
+        ("num.partitions=3", "--set topic.partitions=3 would change it"),
+        ("default.replication.factor=2", "--set topic.replication_factor=2 would change it"),
+        ("log.retention.hours=1", "log.retention.ms = -1; --set topic.config.retention.ms=3600000"),
+        ("log.retention.ms=5", None),
+        ("log.roll.hours=1", None),
+        ("message.max.bytes=5", None),
+    ],
+)
+def test_a_line_of_a_broker_s_file_that_does_nothing_is_told(
+    laid: LayOver, line: str, why: str | None
+) -> None:
+    notes = told(laid(server=line + "\n"), f"line 1: {line.partition('=')[0]} does nothing: ")
+
+    assert [why] == [why for note in notes if why and why in note] if why else notes == []
+
+
+def test_a_topic_s_file_wins_over_the_scenario_and_loses_to_set(laid: LayOver) -> None:
+    found = laid(topic="partitions=3\nreplicas=2\nretention.ms=7\nsegment.bytes=9\n")
+    topic = found.scenario.topic
+
+    assert (3, 2) == (topic.partitions, topic.replication_factor)
+    assert ("7", "9") == (topic.config["retention.ms"], topic.config["segment.bytes"])
+    assert 1 == len(told(found, "topic.properties replaces the scenario's segment.bytes = 2000"))
+    assert found.shown_demands
+    over = laid(settings={"topic.partitions": 5}, topic="partitions=3\n")
+    assert 5 == over.scenario.topic.partitions
+
+
+# Keys that do nothing
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "why"),
+    [
+        (OWN.replace("group_consumers = 2", "rounds = 3"), {}, "workload.rounds counts for kind"),
+        (OWN, {"workload.rounds": 3}, "--set workload.rounds counts for kind = 'write-read'"),
+        (
+            OWN
+            + "[mixed]\nuntil_s = 60\n[[mixed.faults]]\nverb = 'kill'\ntarget = 'one'\nat_s = 3",
+            {},
+            "mixed.faults.0.at_s does nothing",
+        ),
+        (OWN, {"cluster.server.process.roles": "broker"}, "belongs to KRaft: remove it"),
+    ],
+)
+def test_a_key_that_does_nothing_is_refused_where_it_is_named(
+    laid: LayOver, text: str, settings: Mapping[str, Any], why: str
+) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        laid(text, settings)
+
+    assert why in str(refused.value)
+
+
+def test_what_is_inherited_is_nothing(tmp_path: Path) -> None:
+    (tmp_path / "below.toml").write_text('title = "t"\n[workload]\nkind = "write-read"\nrounds = 3')
+    child = tmp_path / "child.toml"
+    child.write_text('extends = "below"\n[workload]\nkind = "stream"\nrate = 5\n')
+
+    assert 3 == read_scenario(str(child)).workload.rounds
+    child.write_text('extends = "below"\n[workload]\nrate = 5\n')
+    with pytest.raises(ScenarioError, match=r"child\.toml: workload\.rate counts for kind"):
+        read_scenario(str(child))
+
+
+def test_the_kinds_of_keys_are_those_of_the_workload() -> None:
+    assert {"rounds": "write-read", "rate": "stream", "commit": "stream"} == {
+        key: kind_of_key(key) for key in ("rounds", "rate", "commit")
+    }
+    assert [None] * 3 == [kind_of_key(key) for key in ("kind", "value_bytes", "producer")]
