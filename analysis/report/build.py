@@ -151,7 +151,6 @@ def report(run: Run, found: Found, permission: Permission) -> dict[str, Any]:
         "planned_faults": len(run.plan),
         "final_read": _final_read(run),
         "configuration": _configuration(run),
-        **({"shown_demands": shown} if (shown := run.record.get("shown_demands")) else {}),
         "versions": run.record.get("versions") or {},
         "host": run.record.get("host") or {},
         "threshold_ms": run.threshold_ms,
@@ -395,8 +394,7 @@ def _configuration(run: Run) -> dict[str, Any]:
         "producer": scenario["workload"]["producer"],
         "consumer": scenario["workload"]["consumer"],
         "topic": {name: None if name in run.untold else topic[name] for name in topic},
-        "server": run.node_settings["server"],
-        "zoo": run.node_settings["zoo"],
+        **{name: run.node_settings[name] for name in ("server", "zoo")},
         "differences": run.record.get("differences") or [],
-        **({"layers": layers} if (layers := run.record.get("layers")) else {}),
+        **{name: told for name in ("layers", "shown_demands") if (told := run.record.get(name))},
     }

@@ -253,6 +253,14 @@ _LEFT_OUT_OF_LIBRDKAFKA = (
     "ssl.key.pem",
     "statistics.interval.ms",
 )
+_PRIVATE_OF_JAVA = (
+    "sasl.client.callback.handler.class",
+    "sasl.jaas.config",
+    "sasl.login.callback.handler.class",
+    "ssl.truststore.location",
+    "ssl.truststore.password",
+    "ssl.truststore.type",
+)
 _LEFT_OUT_OF_BOTH = ("client.id", "group.id", "bootstrap.servers")
 
 
@@ -267,7 +275,8 @@ def of_java_alone(keys: Collection[str], *, left_out: bool) -> list[str]:
     """Those of these keys that Java's clients have, and librdkafka has not."""
     if left_out:
         not_javas = {*_LEFT_OUT_OF_LIBRDKAFKA, *_LEFT_OUT_OF_BOTH}
-        return [key for key in keys if key in LEFT_OUT and key not in not_javas]
+        javas = ({*LEFT_OUT} - not_javas) | {*_PRIVATE_OF_JAVA}
+        return [key for key in keys if key in javas]
     javas = {each.java for role in ROLES for each in KEYS[role]} | {*COMPRESSION_LEVELS}
     return [k for k in keys if k in javas and not any(k in librdkafkas_names(r) for r in ROLES)]
 

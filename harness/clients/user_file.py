@@ -73,6 +73,7 @@ class ClientConfig:
     lines: dict[str, str]  # where each of these stands: "FILE, line N"
     notes: tuple[str, ...]  # sentences on what was left out or changed
     client: ClientName  # whose defaults lie below
+    spring: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +125,9 @@ def read(path: Path, role: Role, beside: Beside | None = None) -> ClientConfig:
     lines = {
         name: f"{file.path.name}, line {setting.line}" for setting, plain in used for name in plain
     }
-    return ClientConfig(config=config, lines=lines, notes=tuple(notes), client=client)
+    return ClientConfig(
+        config=config, lines=lines, notes=tuple(notes), client=client, spring=file.spring
+    )
 
 
 _OF_BOTH = (
@@ -184,7 +187,7 @@ def _client_of(file: FileSettings, told: ClientName | None) -> tuple[ClientName,
     ConfigFileError for names of both, and for those of another client than was told."""
     settings = {each.key: each for each in file.settings}
     theirs = of_librdkafka_alone(settings, left_out=False)
-    javas = of_java_alone(settings, left_out=False) or (list(settings) if file.java else [])
+    javas = of_java_alone(settings, left_out=False) or (list(settings) if file.spring else [])
     if theirs and javas:
         one, other = settings[theirs[0]], settings[javas[0]]
         raise ConfigFileError(

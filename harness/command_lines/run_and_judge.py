@@ -139,11 +139,9 @@ def run(
 ) -> None:
     """Run scenarios on a fresh cluster each, check what was recorded, and report.
 
-    kafka-harness run study-1 --seed 42
-
     kafka-harness run my.toml --matrix producer.acks=1,all --repeat 5
 
-    kafka-harness run baseline --producer-config my.properties --set workload.rounds=2000
+    kafka-harness run study-1 --seed 42 --producer-config application.yml
     """
     from harness.commands.campaigns.run_matrix import cells_of, run_matrix
     from harness.commands.copy_to import destination

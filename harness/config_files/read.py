@@ -40,6 +40,11 @@ _OF_ONE = dict.fromkeys(
     ),
     "its own",
 )
+# What every broker has.
+_OF_A_BROKER = dict.fromkeys(
+    ("advertised.", "broker.id", "listeners", "node.id", "process.roles", "zookeeper.connect"),
+    "its own",
+)
 _READABLE = (
     "a .properties file, Spring's application.yml, a Compose file, an env file with KAFKA_ names, "
     "or a resource of Strimzi"
@@ -56,7 +61,7 @@ class _Candidate:
     unread: tuple[str, ...] = ()  # keys beside them, each with the reason in brackets
     wrong: tuple[str, ...] = ()
     strays: tuple[Setting, ...] = ()
-    java: bool = False
+    spring: bool = False
 
 
 def read_config_file(given: Path, whose: Whose) -> FileSettings:
@@ -168,13 +173,15 @@ def _of_spring(name: str, where: str, settings: list[Setting], whose: Whose) -> 
             for each in wrong
         ),
         strays=tuple(each for each in others if each not in unread),
-        java=True,
+        spring=True,
     )
 
 
 def _chosen(path: Path, name: str, whose: Whose, found: Iterable[_Candidate]) -> FileSettings:
     """The settings of the one that is meant. Raises ConfigFileError."""
     candidates = [each for each in found if each.settings or each.wrong]
+    if whose == "server":  # a tool beside the brokers has KAFKA_ names as well
+        candidates = [each for each in candidates if _is_broker(each)] or candidates
     if not candidates:
         raise ConfigFileError(
             f"{path} has no settings of a {_word(whose)}: give {_READABLE} that has"
@@ -195,6 +202,10 @@ def _chosen(path: Path, name: str, whose: Whose, found: Iterable[_Candidate]) ->
     return _told(path, candidates[0])
 
 
+def _is_broker(candidate: _Candidate) -> bool:
+    return any(reason_for(each.key, _OF_A_BROKER) for each in candidate.settings)
+
+
 def _told(path: Path, chosen: _Candidate) -> FileSettings:
     note = f"{path}: {_count(len(chosen.settings))} from {chosen.where}"
     if chosen.unread:
@@ -206,7 +217,7 @@ def _told(path: Path, chosen: _Candidate) -> FileSettings:
         notes=(note, *repeated),
         wrong=tuple(f"{path}, {sentence}" for sentence in chosen.wrong),
         strays=chosen.strays,
-        java=chosen.java,
+        spring=chosen.spring,
     )
 
 

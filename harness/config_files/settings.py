@@ -57,7 +57,7 @@ class FileSettings:
     settings: tuple[Setting, ...]
     notes: tuple[str, ...] = ()
     wrong: tuple[str, ...] = ()  # a sentence for each line that cannot be used
-    java: bool = False  # its form is one that Java clients alone have
+    spring: bool = False  # of a Spring application, whose client is Java's
     strays: tuple[Setting, ...] = ()  # what else the file sets, which is not read
 
     def place(self, setting: Setting) -> str:

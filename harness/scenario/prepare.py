@@ -142,7 +142,7 @@ def prepare(request: Request) -> Prepared:
     except ValidationError as error:
         raise ScenarioError(f"{request.scenario}: {problem_of(error)}") from None
     notes = (*of_files, *laid.notes, *_length_notes(resolved, steps))
-    return Prepared(record=record, notes=notes)
+    return Prepared(record=record, notes=tuple(dict.fromkeys(notes)))
 
 
 def _length_notes(chosen: Scenario, steps: Sequence[Step]) -> list[str]:

@@ -74,3 +74,12 @@ def test_what_is_said_is_compared_line_by_line(said: str, right: bool) -> None:
 
 def test_of_a_command_without_output_nothing_is_compared() -> None:
     assert is_shown("anything", ())
+
+
+def test_the_pages_have_the_layers_as_one_table() -> None:
+    """What of a user's files and of the scenario a run has, wherever somebody looks for it."""
+    pages = [(DOCS / name).read_text() for name in ("scenario.md", "tutorial.md", "faq.md")]
+    tables = [page.partition("<!-- layers -->")[2].partition("<!-- end -->")[0] for page in pages]
+
+    assert "--topic-config" in tables[0]
+    assert 1 == len({*tables})

@@ -36,7 +36,12 @@ from harness.model.campaigns.campaign import Campaign
 from harness.model.scenario import ScenarioError
 from harness.scenario.file import explain, tables_in
 
-FILES = ("producer_config", "consumer_config", "server_properties")  # from its folder on
+FILES = (
+    "producer_config",
+    "consumer_config",
+    "server_properties",
+    "topic_config",
+)  # from its folder
 
 
 def read_campaign(path: Path) -> Campaign:

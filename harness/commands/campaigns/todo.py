@@ -46,6 +46,7 @@ def missing(
                 producer_config=_file(campaign.producer_config),
                 consumer_config=_file(campaign.consumer_config),
                 server_properties=_file(campaign.server_properties),
+                topic_config=_file(campaign.topic_config),
             ),
         )
         for number in range(most)

@@ -207,6 +207,10 @@ class Campaign(BaseModel):
         str,
         Field(description="a broker's server.properties", examples=["server.properties"]),
     ] = ""
+    topic_config: Annotated[
+        str,
+        Field(description="the topic's .properties, or its KafkaTopic", examples=["topic.yaml"]),
+    ] = ""
     cells: Annotated[
         tuple[Cell, ...],
         Field(description="what is run", examples=[({"scenario": "study-1", "repeats": 10},)]),

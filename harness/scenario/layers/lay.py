@@ -37,7 +37,7 @@ from harness.clients.user_file import ClientConfig
 from harness.cluster.node_settings import SERVER_DEFAULTS
 from harness.model.bounds import problem_of_producer
 from harness.model.kafka_text import kafka_text
-from harness.model.scenario import Scenario, ScenarioError, WorkloadPart
+from harness.model.scenario import Scenario, ScenarioError, TopicPart, WorkloadPart
 from harness.model.worker_kinds import KINDS, asked_for
 from harness.scenario import file
 from harness.scenario.layers.broker_files import BrokerFile, numbers_of
@@ -148,7 +148,16 @@ def with_broker_files(
         "cluster": {**dict(raw.get("cluster") or {}), "server": server},
         "topic": {**topic, **{k: _number(v) for k, v in numbers.items()}, "config": config},
     }
-    notes += _in_vain(files.server, {**config, **set_too}, {**SERVER_DEFAULTS, **server}, decisive)
+    made = TopicPart()
+    has = {
+        "partitions": made.partitions,
+        "replication_factor": made.replication_factor,
+        **sections["topic"],
+        **_section(settings, "topic"),
+        **config,
+        **set_too,
+    }
+    notes += _in_vain(files.server, has, {**SERVER_DEFAULTS, **server}, decisive)
     return {**raw, **sections}, notes, bool(decisive or any(gone.values()))
 
 
@@ -280,10 +289,14 @@ def _commits(client: Layered, of_file: ClientConfig | None, work: WorkloadPart) 
     origin, by_itself = client.layers.get(key), work.commit == "auto"
     if origin in (HARNESS, SCENARIO, None):
         if of_file is not None:
+            by_client = (
+                "Spring's containers turn that off"
+                if of_file.spring
+                else f"{CLIENTS[of_file.client]} by itself has it on (workload.commit=auto)"
+            )
             yield (
                 f"{key} is not named, and how the group commits is workload.commit "
-                f"({work.commit}): a plain client would commit by itself (workload.commit=auto), "
-                "Spring's containers turn that off"
+                f"({work.commit}): {by_client}"
             )
         return
     asked = str(client.config[key]).lower() == "true"

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from harness.model.kafka_text import kafka_text
+
 # What decides what a cluster loses: who brings a broker's file asks about these.
 DECISIVE: Final = ("unclean.leader.election.enable", "min.insync.replicas")
 _HOURS, _MINUTES = 3_600_000, 60_000
@@ -55,8 +57,8 @@ _SYNONYMS: dict[str, tuple[str, int]] = {
 }
 # What the run's topic is made with, whatever brokers have for new ones.
 _OF_NEW_TOPICS = {
-    "num.partitions": "topic.partitions",
-    "default.replication.factor": "topic.replication_factor",
+    "num.partitions": "partitions",
+    "default.replication.factor": "replication_factor",
 }
 # The first that is set counts.
 _FIRST_COUNTS = (
@@ -70,13 +72,16 @@ def in_vain(
     key: str, value: str, topic: Mapping[str, Any], server: Mapping[str, Any]
 ) -> Iterator[str]:
     """Why a key of a broker's file does nothing to the run's topic, and what would; nothing where
-    it counts. `topic`, `server`: the settings of both."""
+    it counts, or changes nothing. `topic`: its partitions and replication_factor, and its own
+    settings; `server`: the brokers'."""
     name, unit = _SYNONYMS.get(key, (key, 1))
     own = f"--set topic.config.{name}={_times(value, unit)}"
     if other := _OF_NEW_TOPICS.get(key):
-        yield f"the run's topic is made with {other}; --set {other}={value} would change it"
+        if (has := str(topic[other])) != value:
+            yield f"the run's topic has {other} = {has}; --set topic.{other}={value} would count"
     elif key in _SYNONYMS and name in topic:
-        yield f"the run's topic has {name} = {topic[name]} of its own; {own} would change it"
+        if kafka_text(topic[name]) != _times(value, unit):
+            yield f"the run's topic has {name} = {topic[name]} of its own; {own} would count"
     else:
         for group in _FIRST_COUNTS:
             before = group[: group.index(key)] if key in group else ()

@@ -107,6 +107,6 @@ def test_the_page_says_whose_configuration_it_asks_and_where_each_setting_comes_
     assert "yours: producer (my.properties), brokers (s.properties). All else is" in page.text
     assert "my.properties, line 3" in page.text
     assert "is shown and not judged: lost >= 1" in page.text
-    assert {"lost": ">= 1"} == one["shown_demands"]
+    assert {"lost": ">= 1"} == one["configuration"]["shown_demands"]
     assert "yours" not in plain.text
-    assert "shown_demands" not in other
+    assert "shown_demands" not in other["configuration"]

@@ -185,6 +185,7 @@ def test_keys_of_the_other_kind_of_client_are_left_out_with_a_note(written: Writ
         ("acks=all\nmax.request.size=9000\n", None, "java"),
         ("acks=all\nqueue.buffering.max.ms=9\n", None, "librdkafka"),
         ("acks=all\nsasl.mechanisms=PLAIN\n", None, "librdkafka"),
+        ("acks=all\nsasl.jaas.config=x\n", None, "java"),
         ("acks=all\nqueued.min.messages=9\n", None, "librdkafka"),  # the consumer's, in one file
         ("acks=all\n", "librdkafka", "librdkafka"),
         ("acks=all\n", "java", "java"),

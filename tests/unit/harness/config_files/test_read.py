@@ -151,6 +151,8 @@ services:
     environment: {<<: *kafka, KAFKA_NODE_ID: 2, KAFKA_UNCLEAN_LEADER_ELECTION_ENABLE: "true"}
   controller:
     environment: [KAFKA_PROCESS_ROLES=controller, KAFKA_NODE_ID=9]
+  ui:
+    environment: {KAFKA_CLUSTERS_0_NAME: local}
   orders:
     environment:
       - SPRING_KAFKA_PRODUCER_ACKS=1
