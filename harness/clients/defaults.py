@@ -25,11 +25,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from harness.clients.java_keys import KEYS, Role
+from harness.clients.java_keys import KEYS, ROLES, Role
 from harness.model.client_settings import (
-    ACKS,
     IN_FLIGHT,
-    RETRIES,
     acks_of,
     by_one_name,
     in_flight_of,
@@ -42,54 +40,39 @@ JAVA: Final = "java"
 LIBRDKAFKA: Final = "librdkafka"
 CLIENTS: Final[dict[ClientName, str]] = {JAVA: "the Java client", LIBRDKAFKA: "librdkafka"}
 
-DEFAULTS: dict[ClientName, dict[Role, Config]] = {
-    JAVA: {
-        "producer": {
-            "acks": ACKS,
-            "enable.idempotence": True,
-            "retries": RETRIES,
-            "retry.backoff.ms": 100,
-            "retry.backoff.max.ms": 1000,
-            "max.in.flight.requests.per.connection": IN_FLIGHT,
-            "linger.ms": 0,
-            "batch.size": 16384,
-            "request.timeout.ms": 30000,
-            "message.timeout.ms": 120000,
-            "socket.timeout.ms": 30000,
-            "compression.type": "none",
-        },
-        "consumer": {
-            "isolation.level": "read_uncommitted",
-            "auto.offset.reset": "latest",
-            "fetch.wait.max.ms": 500,
-            "fetch.min.bytes": 1,
-            "check.crcs": True,
-        },
-    },
-    LIBRDKAFKA: {
-        "producer": {
-            "acks": ACKS,
-            "enable.idempotence": False,
-            "retries": RETRIES,
-            "retry.backoff.ms": 100,
-            "retry.backoff.max.ms": 1000,
-            "max.in.flight.requests.per.connection": 1000000,
-            "linger.ms": 5,
-            "batch.size": 1000000,
-            "request.timeout.ms": 30000,
-            "message.timeout.ms": 300000,
-            "socket.timeout.ms": 60000,
-            "compression.type": "none",
-        },
-        "consumer": {
-            "isolation.level": "read_committed",
-            "auto.offset.reset": "latest",
-            "fetch.wait.max.ms": 500,
-            "fetch.min.bytes": 1,
-            "check.crcs": False,
-        },
-    },
+# Java's names of what is set explicitly, whoever's defaults hold.
+_EXPLICIT: dict[Role, tuple[str, ...]] = {
+    "producer": (
+        *("acks", "enable.idempotence", "retries", "retry.backoff.ms", "retry.backoff.max.ms"),
+        *("max.in.flight.requests.per.connection", "linger.ms", "batch.size"),
+        *("request.timeout.ms", "delivery.timeout.ms", "compression.type"),
+    ),
+    "consumer": (
+        *("isolation.level", "auto.offset.reset", "fetch.max.wait.ms", "fetch.min.bytes"),
+        "check.crcs",
+    ),
 }
+
+
+def _typed(text: str) -> str | int | bool:
+    return int(text) if text.isdecimal() else {"true": True, "false": False}.get(text, text)
+
+
+def _defaults(client: ClientName, role: Role) -> Config:
+    """A client's, in librdkafka's names."""
+    return {
+        name: _typed(key.java_default if client == JAVA else key.librdkafka_default)
+        for key in KEYS[role]
+        if key.java in _EXPLICIT[role]
+        for name in key.librdkafka
+    }
+
+
+DEFAULTS: Final[dict[ClientName, dict[Role, Config]]] = {
+    client: {role: _defaults(client, role) for role in ROLES} for client in CLIENTS
+}
+# How long a broker may wait for the replicas, which Java has no key of its own for.
+DEFAULTS[LIBRDKAFKA]["producer"]["request.timeout.ms"] = 30000
 # With a transactional.id. What may not take longer than a transaction: librdkafka refuses that.
 WITHIN_A_TRANSACTION = ("message.timeout.ms", "socket.timeout.ms")
 TRANSACTION_TIMEOUT_MS = 60000

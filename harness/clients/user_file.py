@@ -115,6 +115,7 @@ def read(path: Path, role: Role, beside: Beside | None = None) -> ClientConfig:
         *left_out_note(file.path, left_out),
         *(f"{file.found(each)}: {why}" for each, why in of_plugin.items()),
         *reading.strays(),
+        *(_not_in_java(file, used) if (client, role) == (JAVA, "producer") else ()),
         *([_OF_BOTH.format(path=file.path)] if of_both else []),
     ]
     for setting, _ in used:
@@ -318,6 +319,26 @@ class _Reading:
 
 
 _NOT_HERE = "which cannot run in the harness's client"
+
+
+def _not_in_java(file: FileSettings, used: list[tuple[Setting, dict[str, str]]]) -> list[str]:
+    """What Kafka's own producer refuses, and librdkafka does not (KafkaProducer,
+    configureDeliveryTimeout)."""
+    defaults = {key.java: key.java_default for key in KEYS["producer"]}
+    named = {setting.key: setting for setting, _ in used}
+    delivery = named.get("delivery.timeout.ms")
+    if delivery is None:
+        return []
+    parts = [named[k].value if k in named else defaults[k] for k in _WITHIN_DELIVERY]
+    if float(delivery.value) >= sum(map(float, parts)):
+        return []
+    return [
+        f"{file.place(delivery)}: {delivery.told}={delivery.value} is below linger.ms + "
+        f"request.timeout.ms ({' + '.join(parts)}): Kafka's Java producer does not start with that"
+    ]
+
+
+_WITHIN_DELIVERY = ("linger.ms", "request.timeout.ms")
 
 
 def _joined(plain: Iterable[Mapping[str, str]]) -> dict[str, str]:

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.clients.defaults import CLIENTS, DEFAULTS, Asked, ClientName, layered
+from harness.clients.defaults import CLIENTS, Asked, ClientName, layered
 from harness.clients.java_keys import (
-    KEYS,
     ROLES,
     Role,
 )
@@ -74,6 +73,24 @@ def test_values_are_spelled_as_librdkafka_does(
     written: Write, java: str, librdkafka: dict[str, str]
 ) -> None:
     assert librdkafka == read(written(java), "consumer").config
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("delivery.timeout.ms=20000\n", True),  # request.timeout.ms is 30000 unless set
+        ("delivery.timeout.ms=20000\nrequest.timeout.ms=19990\nlinger.ms=11\n", True),
+        ("delivery.timeout.ms=20000\nrequest.timeout.ms=19990\nlinger.ms=10\n", False),
+        ("request.timeout.ms=200000\n", False),  # the default of delivery is raised
+        ("message.timeout.ms=20000\n", False),  # librdkafka does not ask
+    ],
+)
+def test_what_a_java_producer_would_not_start_with_is_said(
+    written: Write, text: str, said: bool
+) -> None:
+    notes = read(written(text), "producer").notes
+
+    assert said == any("line 1: delivery.timeout.ms=20000 is below" in note for note in notes)
 
 
 def test_a_compression_level_counts_for_its_own_codec_only(written: Write) -> None:
@@ -210,17 +227,6 @@ def test_names_of_another_client_than_was_told_are_refused(
 ) -> None:
     with pytest.raises(ConfigFileError, match=r"line 1: .* is a name of .* --client-defaults"):
         read(written(text), "producer", Beside(client=told))
-
-
-@pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize("role", ROLES)
-def test_the_defaults_are_those_of_the_tables(client: ClientName, role: Role) -> None:
-    """These are held against the clients themselves, below."""
-    for name, default in DEFAULTS[client][role].items():
-        key = next(key for key in KEYS[role] if key.librdkafka[-1] == name or name == key.java)
-        if name == key.librdkafka[-1]:
-            of_table = key.java_default if client == "java" else key.librdkafka_default
-            assert str(default).lower() == of_table, name
 
 
 # --- librdkafka's names
