@@ -242,8 +242,8 @@ def _refuse_unjudged(
         watched=run.watched,
         placed=placed,
     )
-    if why := unjudged(demands, facts.acks, looks):
-        raise CheckError(f"{where}.{why}")
+    for name, why in unjudged(demands, facts.acks, looks):
+        raise CheckError(f"{where}.{name}: {why}; remove this demand")
 
 
 def _measured(

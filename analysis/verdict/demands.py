@@ -142,12 +142,10 @@ class Looks:
     placed: bool
 
 
-def unjudged(demands: Iterable[str], acks: str, looks: Looks) -> str | None:
-    """The demand on what is no anomaly that such a run cannot be judged by, why, and the remedy."""
-    for name in demands:
-        if why := _unjudged(name, acks, looks):
-            return f"{name}: {why}; remove this demand"
-    return None
+def unjudged(demands: Iterable[str], acks: str, looks: Looks) -> list[tuple[str, str]]:
+    """The demands on what is no anomaly that such a run cannot be judged by, each with why."""
+    found = ((name, _unjudged(name, acks, looks)) for name in demands)
+    return [(name, why) for name, why in found if why]
 
 
 def _unjudged(name: str, acks: str, looks: Looks) -> str | None:

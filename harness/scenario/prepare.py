@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -84,6 +84,7 @@ class Prepared:
 
     record: RunRecord
     notes: tuple[str, ...]
+    replaced: bool = False  # whether a file of the user's replaced something of the scenario
 
     @property
     def scenario(self) -> Scenario:
@@ -98,6 +99,15 @@ class Prepared:
             f"{role}: {by_layer(self.record.layers.get(role, {}), config)}"
             for role, config in (("producer", work.producer), ("consumer", work.consumer))
         ]
+
+    def without_demand(self, name: str, why: str) -> Prepared:
+        """The same, with one demand shown instead of judged."""
+        demands = dict(self.scenario.expect)
+        shown = {**self.record.shown_demands, name: demands.pop(name)}
+        scenario = self.scenario.model_copy(update={"expect": demands})
+        record = self.record.model_copy(update={"scenario": scenario, "shown_demands": shown})
+        note = f"{name} is demanded of the scenario's own configuration: {why}, so it is shown"
+        return replace(self, record=record, notes=(*self.notes, note))
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -142,7 +152,7 @@ def prepare(request: Request) -> Prepared:
     except ValidationError as error:
         raise ScenarioError(f"{request.scenario}: {problem_of(error)}") from None
     notes = (*of_files, *laid.notes, *_length_notes(resolved, steps))
-    return Prepared(record=record, notes=tuple(dict.fromkeys(notes)))
+    return Prepared(record=record, notes=tuple(dict.fromkeys(notes)), replaced=laid.replaced)
 
 
 def _length_notes(chosen: Scenario, steps: Sequence[Step]) -> list[str]:

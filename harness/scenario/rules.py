@@ -41,6 +41,7 @@ def problems(scenario: Scenario) -> list[str]:
         *_cluster_problems(scenario),
         *_secret_problems(scenario),
         *_client_problems(scenario),
+        *_idempotence_problems(scenario),
         *_transaction_problems(scenario),
         *_group_problems(scenario),
         *_check_problems(scenario),
@@ -141,12 +142,22 @@ def _client_problems(scenario: Scenario) -> list[str]:
                 "transaction to abort"
             ]
     acks = acks_of(producer)
+    if scenario.workload.kind == "write-read" and acks == "0":
+        return [
+            "workload.kind: write-read looks each record up after its ack, and with "
+            'workload.producer.acks=0 none comes: set kind = "stream", or raise acks'
+        ]
     if "unacknowledged-lost" in scenario.expect and acks != "0":
         return [
             f"expect.unacknowledged-lost: set workload.producer.acks=0; with acks={acks} "
             "records count as lost or indeterminate"
         ]
-    idempotent = producer.get("enable.idempotence") is True
+    return []
+
+
+def _idempotence_problems(scenario: Scenario) -> list[str]:
+    producer = scenario.workload.producer
+    acks, idempotent = acks_of(producer), producer.get("enable.idempotence") is True
     if idempotent and acks != "all":
         return [
             f"workload.producer: enable.idempotence=true needs acks=all, but acks is {acks}: "

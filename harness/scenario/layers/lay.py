@@ -43,7 +43,7 @@ from harness.scenario import file
 from harness.scenario.layers.broker_files import BrokerFile, numbers_of
 from harness.scenario.layers.demands import parted
 from harness.scenario.layers.topic_synonyms import DECISIVE, in_vain
-from harness.scenario.rules import OF_TRANSACTIONS
+from harness.scenario.rules import OF_TRANSACTIONS, problems
 
 _INSTANCE = "group.instance.id"
 Origins = dict[str, dict[str, str]]  # section -> key -> where its value comes from
@@ -66,6 +66,7 @@ class Laid:
     scenario: Scenario
     origins: Origins
     shown_demands: Mapping[str, str]
+    replaced: bool  # whether a file replaced something of the scenario
     notes: tuple[str, ...]
 
 
@@ -85,15 +86,16 @@ def lay(which: str, settings: Mapping[str, Any], files: Files) -> Laid:
     config = {role: dict(clients[role].config) for role in ROLES}
     notes += _with_instances(config["consumer"], shape.workload)
     notes += _commits(clients["consumer"], files.clients.get("consumer"), shape.workload)
-    shown: dict[str, str] = {}
-    if replaced or any(each.replaced for each in clients.values()):
-        given = {key: text for key, text in shape.expect.items() if f"expect.{key}" in settings}
-        stay, shown = parted({k: text for k, text in shape.expect.items() if k not in given})
-        tables["expect"] = {**stay, **given}
-        notes += _of_demands(shown, which)
     tables["workload"] = {**tables["workload"], **config}
+    shown: dict[str, str] = {}
+    replaced = replaced or any(each.replaced for each in clients.values())
+    if replaced:
+        given = {key: text for key, text in shape.expect.items() if f"expect.{key}" in settings}
+        tables["expect"], shown = _demands(tables, given)
+        notes += _of_demands(shown, which)
     return Laid(
         scenario=file.checked(tables, path.name),
+        replaced=replaced,
         origins={
             **{role: dict(sorted(clients[role].layers.items())) for role in ROLES},
             **_origins_of_nodes(raw, files, settings, tables),
@@ -257,6 +259,21 @@ def _of_client(role: Role, client: Layered, files: Files, which: str) -> Iterato
         )
         told.append(f"kept, so that the run stays as short as it was made, are {own}")
     yield f"{files.paths[role]} takes the place of [workload.{role}] of {which}: {'; '.join(told)}"
+
+
+def _demands(
+    tables: Mapping[str, Any], given: Mapping[str, str]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The demands that are judged, and those that are shown alone: of the scenario's own that
+    something must happen, and what cannot be demanded of these clients."""
+    own = file.shaped({**tables, "expect": tables.get("expect", {})}).expect
+    stay, shown = parted({key: text for key, text in own.items() if key not in given})
+    without = problems(file.shaped({**tables, "expect": {}}))
+    for name, text in list(stay.items()):
+        alone = file.shaped({**tables, "expect": {name: text}})
+        if set(problems(alone)) - {*without}:
+            shown[name] = stay.pop(name)
+    return {**stay, **given}, shown
 
 
 def _of_demands(shown: Mapping[str, str], which: str) -> Iterator[str]:

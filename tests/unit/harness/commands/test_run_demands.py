@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from harness.commands.run import prepare_run
 from harness.model.scenario import ScenarioError
 from harness.scenario.prepare import Request
+from tests.support.needs import needs
 
 STREAM = """
 title = "A stream"
@@ -68,3 +70,18 @@ def test_a_demand_that_nobody_could_judge_is_refused(
 def test_one_that_can_be_judged_is_not(demand: str, work: str, tmp_path: Path) -> None:
     """The twin."""
     prepared(tmp_path, demand, work=work)
+
+
+def test_with_a_file_of_ones_own_such_a_demand_of_the_scenario_is_shown(tmp_path: Path) -> None:
+    needs("kafka")
+    own = tmp_path / "producer.properties"
+    own.write_text("acks=0\n")
+    request = Request(scenario="pause-long", seed=1, producer_config=own)
+    prepared = prepare_run(request)
+    mine = replace(request, settings={"expect.produce-gap-s": "<= 9"})
+
+    assert "produce-gap-s" not in prepared.scenario.expect
+    assert "produce-gap-s" in prepared.record.shown_demands
+    assert any("produce-gap-s is demanded of the scenario's own" in n for n in prepared.notes)
+    with pytest.raises(ScenarioError, match=r"expect\.produce-gap-s: with acks=0 .* remove this"):
+        prepare_run(mine)

@@ -184,6 +184,19 @@ def test_demands_of_a_scenario_on_its_own_clients_are_shown_once_one_was_replace
     assert not laid(settings={"workload.producer.linger.ms": 3}).shown_demands
 
 
+def test_what_cannot_be_demanded_of_these_clients_is_shown(laid: LayOver) -> None:
+    """Nobody can remove a demand from a scenario that comes with the harness."""
+    text = OWN.replace('acks = "all"\n"enable.idempotence" = true', 'acks = "0"').replace(
+        'duplicate = "0"', '"unacknowledged-lost" = "<= 9"'
+    )
+    found = laid(text, producer="acks=all\n")
+
+    assert {"produce-gap-s": "<= 9"} == found.scenario.expect
+    assert "<= 9" == found.shown_demands["unacknowledged-lost"]
+    with pytest.raises(ScenarioError, match=r"expect\.unacknowledged-lost: set workload\.produ"):
+        laid(text, {"expect.unacknowledged-lost": "<= 9"}, producer="acks=all\n")
+
+
 @pytest.mark.parametrize(
     ("demand", "stays", "shown"),
     [
