@@ -32,6 +32,8 @@ _PLAINTEXT = "a run's nodes and clients use plaintext connections"
 _OWN_ADDRESS = "the harness sets broker ids, addresses and directories"
 _NOBODY = "nobody has to be let in: the run's clients have no names"
 _NO_JAR = "none of the jars has that class, and no broker would start"
+_TIERED = "remote.log."
+_NO_TIERS = "tiered storage, whose class none of the jars has"
 # What a user may not set, with the reason; one that ends in a dot stands for all that begin so.
 _LEFT_OUT = {
     **dict.fromkeys(OWNED_BY_HARNESS["server"], _OWN_ADDRESS),
@@ -85,6 +87,9 @@ def read_server_properties(
             why = why or _NO_JAR
         if why:
             left_out[each.key] = why
+    if any(why == _NO_JAR and key.startswith(_TIERED) for key, why in left_out.items()):
+        tiered = (each.key for each in file.settings if each.key.startswith(_TIERED))
+        left_out |= {key: _NO_TIERS for key in tiered if key not in left_out}
     kept = [each for each in file.settings if each.key not in left_out]
     of_classes = [
         each

@@ -71,9 +71,15 @@ def test_what_no_broker_would_start_with_is_left_out(tmp_path: Path) -> None:
     path.write_text(
         "metric.reporters=com.acme.Reporter\nacme.reporter.host=x\nacks=1\n"
         "authorizer.class.name=kafka.security.authorizer.AclAuthorizer\nsuper.users=User:a\n"
+        "remote.log.storage.manager.class.name=com.acme.T\nremote.log.storage.system.enable=true\n"
         "value.serializer=com.acme.S\nreplica.selector.class=org.apache.kafka.R\n"
     )
-    known = ("metric.reporters", "replica.selector.class")
+    known = (
+        "metric.reporters",
+        "replica.selector.class",
+        "remote.log.storage.manager.class.name",
+        "remote.log.storage.system.enable",
+    )
     file = read_server_properties(
         path, known, known, lacks=lambda name: name != "org.apache.kafka.R"
     )
@@ -81,7 +87,8 @@ def test_what_no_broker_would_start_with_is_left_out(tmp_path: Path) -> None:
 
     expected = {"acks": "1", "value.serializer": "com.acme.S"}
     assert {**expected, "replica.selector.class": "org.apache.kafka.R"} == file.settings
-    assert "metric.reporters (none of the jars has that class" in file.notes[0]
+    assert "metric.reporters, remote.log.storage.manager.class.name (none of the j" in file.notes[0]
+    assert "remote.log.storage.system.enable (tiered storage, whose class" in file.notes[0]
     assert "authorizer.class.name, super.users (nobody has to be let in" in file.notes[0]
     assert "line 2: acme.reporter.host: taken for a key of com.acme.Reporter" in file.notes[1]
     assert {"metric.reporters", "acme.reporter.host"} <= whole.settings.keys()
