@@ -112,6 +112,7 @@ def read(path: Path, role: Role, beside: Beside | None = None) -> ClientConfig:
     config = _joined(plain for _, plain in used)
     notes = [
         *file.notes,
+        *([] if used else [f"{file.path} sets nothing of a {role}: its client's defaults hold"]),
         *left_out_note(file.path, left_out),
         *(f"{file.found(each)}: {why}" for each, why in of_plugin.items()),
         *reading.strays(),

@@ -11,7 +11,7 @@ Whether Kafka knows a key is asked with those of the scenario (harness.scenario.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness.clients.plugins import may_be_a_plugins
@@ -108,7 +108,13 @@ def read_topic_config(path: Path) -> BrokerFile:
     """A topic's settings; of a resource of Strimzi `partitions` and `replicas`, too. Raises
     ConfigFileError."""
     file = read_config_file(path, "topic")
-    return _used(file, list(file.settings), [])
+    found = _used(file, list(file.settings), [])
+    wrong = [
+        f"{file.found(each)} = {each.value}: not a whole number"
+        for each in file.settings
+        if each.key in (PARTITIONS, REPLICAS) and not each.value.isdecimal()
+    ]
+    return replace(found, wrong=(*found.wrong, *wrong))
 
 
 def numbers_of(topic: BrokerFile) -> dict[str, str]:

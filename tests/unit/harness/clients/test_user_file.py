@@ -193,6 +193,12 @@ def test_keys_of_the_other_kind_of_client_are_left_out_with_a_note(written: Writ
     assert "left out: acks, max.request.size (a producer's key)" in consumer.notes[0]
 
 
+def test_a_file_that_sets_nothing_says_so(written: Write) -> None:
+    assert "sets nothing of a consumer: its client's defaults hold" in str(
+        read(written("max.request.size=9000\n"), "consumer").notes
+    )
+
+
 # --- whose defaults
 
 

@@ -99,3 +99,6 @@ def test_a_topic_s_file_has_its_partitions_where_strimzi_has_them(tmp_path: Path
     path.write_text("partitions=3\nretention.ms=5\n")
 
     assert {"partitions": "3", "retention.ms": "5"} == read_topic_config(path).settings
+    path.write_text("partitions=x\n")
+    (wrong,) = read_topic_config(path).wrong
+    assert wrong.endswith("topic.properties, line 1: partitions = x: not a whole number")
