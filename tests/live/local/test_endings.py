@@ -131,16 +131,18 @@ def test_a_run_whose_harness_was_killed_is_checked_like_any_other_and_is_unknown
 
 
 def test_a_node_that_does_not_come_up_is_named_with_its_last_words(harness):
-    run = harness("run", "baseline", *TWO_NODES, "--set", "cluster.server.num.io.threads=-1")
+    longer = "cluster.server.replica.fetch.wait.max.ms=40000"  # than replica.lag.time.max.ms
+    run = harness("run", "baseline", *TWO_NODES, "--set", longer)
 
     assert run.code == 255
     assert "kafka1 did not start; its last log lines" in run.out
-    assert "num.io.threads" in run.out
+    assert "replica.fetch.wait.max.ms" in run.out
     assert "Traceback" not in run.out + run.err
 
 
 def test_a_topic_that_kafka_refuses_is_said_in_its_words(harness):
-    run = harness("run", "baseline", *TWO_NODES, "--set", "topic.config.cleanup.policy=burn")
+    least, most = "topic.config.min.compaction.lag.ms=9", "topic.config.max.compaction.lag.ms=5"
+    run = harness("run", "baseline", *TWO_NODES, "--set", least, "--set", most)
 
     assert run.code == 255
     assert "topic harness was refused" in run.out
