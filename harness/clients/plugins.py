@@ -14,7 +14,12 @@ from harness.clients.java_keys import LEFT_OUT, clients_keys
 from harness.model.spelling import known_end
 
 
+def everyones(others: Collection[str]) -> set[str]:
+    """The keys of clients, those that files have in vain too, and the `others`."""
+    return {*clients_keys(), *LEFT_OUT, *others}
+
+
 def may_be_a_plugins(key: str, others: Collection[str]) -> bool:
     """Whether no client knows a key, none of the `others` is it, and it ends in nothing of both."""
-    end = known_end(key, {*clients_keys(), *LEFT_OUT, *others})
+    end = known_end(key, everyones(others))
     return end is None or (end != key and end in LEFT_OUT)

@@ -41,13 +41,12 @@ from harness.clients.java_keys import (
     VALUES,
     Key,
     Role,
-    clients_keys,
     librdkafkas_names,
     of_java_alone,
     of_librdkafka_alone,
     other_role_of,
 )
-from harness.clients.plugins import may_be_a_plugins
+from harness.clients.plugins import everyones, may_be_a_plugins
 from harness.config_files.placeholders import template_in
 from harness.config_files.read import read_config_file
 from harness.config_files.settings import (
@@ -248,7 +247,7 @@ class _Reading:
 
     def strays(self) -> list[str]:
         """A note on what else the file sets that ends as a key of this client does."""
-        own = {*self._known()} - LEFT_OUT.keys()
+        own = self._known() - LEFT_OUT.keys()
         ends = {each: known_end(each.key, own) for each in self.file.strays}
         return [
             f"{self.file.found(each)}: not read, though it ends in {end}: give it as {end}, in a "
@@ -263,9 +262,6 @@ class _Reading:
             return {*librdkafkas_names(self.role), *LEFT_OUT}
         levels = COMPRESSION_LEVELS if self.role == "producer" else ()
         return {*(key.java for key in KEYS[self.role]), *LEFT_OUT, *levels}
-
-    def _everyones(self) -> set[str]:
-        return clients_keys() | {*LEFT_OUT} | {*self.beside.others}
 
     def refusal(self, setting: Setting) -> str | None:
         """Why a setting cannot be used; None if it can."""
@@ -282,8 +278,7 @@ class _Reading:
             return f"{setting.told} is a broker's or a topic's key, and this file is for the " + (
                 f"{self.role}: move it to the file of --server-properties or --topic-config"
             )
-        known = {*self._known()}
-        right = nearest(key, sorted(known)) or known_end(key, self._everyones())
+        right = nearest(key, sorted(self._known())) or known_end(key, everyones(self.beside.others))
         hint = f"did you mean {right}?" if right else "remove the line"
         return f"{setting.told} is not a {self.role} key that the harness knows: {hint}"
 

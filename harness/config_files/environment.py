@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from io import StringIO
 from pathlib import Path
 
 from dotenv.parser import parse_stream
 
-from harness.config_files.placeholders import UnresolvedError, resolved
-from harness.config_files.properties_file import text_of
+from harness.config_files.placeholders import as_kafkas
 from harness.config_files.settings import ConfigFileError, Setting
 
 PREFIX, CFG = "KAFKA_", "KAFKA_CFG_"
@@ -29,12 +29,10 @@ _OF_SCRIPTS = re.compile(
 _NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 
-def read_env_file(path: Path) -> list[Setting]:
-    """The variables of an env file, as they are called there. Raises ConfigFileError."""
-    with path.open(encoding="utf-8-sig") as file:
-        bindings = list(parse_stream(file))
+def read_env_file(path: Path, text: str) -> list[Setting]:
+    """The variables in an env file's text, as they are called there. Raises ConfigFileError."""
     found = []
-    for binding in bindings:
+    for binding in parse_stream(StringIO(text)):
         line = binding.original.line + _lines_before(binding.original.string)
         if binding.error:
             raise ConfigFileError(f"{path}, line {line}: not a line of an env file: write NAME=…")
@@ -44,9 +42,9 @@ def read_env_file(path: Path) -> list[Setting]:
     return found
 
 
-def is_env_file(path: Path) -> bool:
-    """Whether all its lines set variables, some of them Kafka's."""
-    lines = [line.strip().removeprefix("export ") for line in text_of(path).splitlines()]
+def is_env_file(text: str) -> bool:
+    """Whether all lines of a file's text set variables, some of them Kafka's."""
+    lines = [line.strip().removeprefix("export ") for line in text.splitlines()]
     names = [line.partition("=")[0].strip() for line in lines if line and line[0] != "#"]
     kafkas = any(name.startswith((PREFIX, "SPRING_KAFKA_")) for name in names)
     return kafkas and all(_NAME.fullmatch(name) for name in names)
@@ -61,15 +59,7 @@ def kafkas(variables: Sequence[Setting]) -> tuple[list[Setting], list[Setting]]:
         if not each.key.startswith(prefix) or _OF_SCRIPTS.fullmatch(each.key):
             others.append(each)
             continue
-        value, problem = each.value, each.problem
-        try:
-            value = value if problem else resolved(value, known.get)
-        except UnresolvedError as error:
-            problem = str(error)
-        key = key_of(each.key.removeprefix(prefix))
-        settings.append(
-            Setting(key=key, value=value, line=each.line, name=each.key, problem=problem)
-        )
+        settings.append(as_kafkas(each, key_of(each.key.removeprefix(prefix)), known.get))
     return settings, others
 
 

@@ -13,6 +13,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from harness.config_files.settings import Setting
+
 Lookup = Callable[[str], str | None]
 
 _INNERMOST = re.compile(r"\$\{([^${}]*)\}")
@@ -42,6 +44,19 @@ def resolved(value: str, lookup: Lookup) -> str:
     if left := template_in(value):
         raise UnresolvedError(f"{left} is not resolved: write the value that it stands for")
     return value
+
+
+def as_kafkas(
+    setting: Setting, key: str, lookup: Lookup, plain: Callable[[str], str] = str
+) -> Setting:
+    """A setting under Kafka's name, its value resolved and then made `plain`; with the problem
+    where that cannot be, which matters only to who uses it."""
+    value, problem = setting.value, setting.problem
+    try:
+        value = plain(value if problem else resolved(value, lookup))
+    except ValueError as error:  # what `plain` cannot read as well
+        problem = str(error)
+    return Setting(key=key, value=value, line=setting.line, name=setting.key, problem=problem)
 
 
 def _one(inside: str, lookup: Lookup) -> str:

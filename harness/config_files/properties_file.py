@@ -18,12 +18,12 @@ _PARTS = ("#---", "!---")
 
 def read_properties(path: Path) -> list[Setting]:
     """The settings of a file in their order, repeated ones too. Raises ConfigFileError."""
-    return [setting for document in documents(path) for setting in document]
+    return [setting for document in documents(path, text_of(path)) for setting in document]
 
 
-def documents(path: Path) -> list[list[Setting]]:
-    """The same by Spring's documents: one where nothing parts them. Raises ConfigFileError."""
-    text = text_of(path)
+def documents(path: Path, text: str) -> list[list[Setting]]:
+    """The same of the file's text, by Spring's documents: one where nothing parts them. Raises
+    ConfigFileError."""
     found: list[list[Setting]] = [[]]
     line = 1
     try:

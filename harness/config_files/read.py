@@ -18,32 +18,32 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.config_files import compose, environment, spring, strimzi
-from harness.config_files.properties_file import documents
+from harness.config_files.properties_file import documents, text_of
 from harness.config_files.settings import (
     ConfigFileError,
     FileSettings,
     Setting,
     Whose,
     last_of_each,
-    reason_for,
 )
 from harness.config_files.yaml_file import Tree, read_yaml
-from harness.model.spelling import did_you_mean
+from harness.model.spelling import did_you_mean, is_known
 
 _YAML = (".yml", ".yaml")
 # What two nodes of one cluster differ in, or two instances of one service.
-_OF_ONE = dict.fromkeys(
-    (
-        *("advertised.", "bootstrap.servers", "broker.id", "broker.rack", "client.id"),
-        *("client.rack", "host.name", "listeners", "log.dir", "log.dirs", "metadata.log.dir"),
-        *("node.id", "port", "zookeeper.connect"),
-    ),
-    "its own",
+_OF_ONE = (
+    *("advertised.", "bootstrap.servers", "broker.id", "broker.rack", "client.id", "client.rack"),
+    *("host.name", "listeners", "log.dir", "log.dirs", "metadata.log.dir", "node.id", "port"),
+    "zookeeper.connect",
 )
 # What every broker has.
-_OF_A_BROKER = dict.fromkeys(
-    ("advertised.", "broker.id", "listeners", "node.id", "process.roles", "zookeeper.connect"),
-    "its own",
+_OF_A_BROKER = (
+    "advertised.",
+    "broker.id",
+    "listeners",
+    "node.id",
+    "process.roles",
+    "zookeeper.connect",
 )
 _READABLE = (
     "a .properties file, Spring's application.yml, a Compose file, an env file with KAFKA_ names, "
@@ -68,12 +68,13 @@ def read_config_file(given: Path, whose: Whose) -> FileSettings:
     """What a file says of these clients, brokers or of the topic. Raises ConfigFileError for one
     that is of another kind, or has several of them."""
     path, name = _parted(given)
+    text = text_of(path)  # once: it may be a pipe
     if path.suffix in _YAML:
-        return _chosen(path, name, whose, _in_yaml(path, whose))
-    if environment.is_env_file(path):
-        variables = environment.read_env_file(path)
+        return _chosen(path, name, whose, _in_yaml(path, text, whose))
+    if environment.is_env_file(text):
+        variables = environment.read_env_file(path, text)
         return _chosen(path, name, whose, [_of_variables("", "its variables", variables, whose)])
-    parts = documents(path)
+    parts = documents(path, text)
     if whose in ("producer", "consumer") and any(map(spring.is_spring, parts)):
         return _chosen(path, name, whose, _of_profiles(parts, whose))
     if name:
@@ -90,8 +91,8 @@ def _parted(given: Path) -> tuple[Path, str]:
     return given, ""
 
 
-def _in_yaml(path: Path, whose: Whose) -> list[_Candidate]:
-    trees = read_yaml(path)
+def _in_yaml(path: Path, text: str, whose: Whose) -> list[_Candidate]:
+    trees = read_yaml(path, text)
     if compose.is_compose(trees) and whose != "topic":
         return [
             _of_variables(name, f"environment of the service {name}", variables, whose)
@@ -203,7 +204,7 @@ def _chosen(path: Path, name: str, whose: Whose, found: Iterable[_Candidate]) ->
 
 
 def _is_broker(candidate: _Candidate) -> bool:
-    return any(reason_for(each.key, _OF_A_BROKER) for each in candidate.settings)
+    return any(is_known(each.key, _OF_A_BROKER) for each in candidate.settings)
 
 
 def _told(path: Path, chosen: _Candidate) -> FileSettings:
@@ -228,9 +229,7 @@ def _count(number: int) -> str:
 def _but_for_ids(candidate: _Candidate) -> frozenset[tuple[str, str]]:
     """What two of them must have alike to be one."""
     return frozenset(
-        (each.key, each.value)
-        for each in candidate.settings
-        if reason_for(each.key, _OF_ONE) is None
+        (each.key, each.value) for each in candidate.settings if not is_known(each.key, _OF_ONE)
     )
 
 

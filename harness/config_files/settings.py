@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from harness.model.spelling import is_known
+
 # Of whom a file is asked: the options --producer-config, --consumer-config, --server-properties and
 # --topic-config.
 Whose = Literal["producer", "consumer", "server", "topic"]
@@ -95,14 +97,7 @@ def listed(sentences: Iterable[str]) -> str:
 def reason_for(key: str, reasons: Mapping[str, str]) -> str | None:
     """Why a key is treated otherwise; one in `reasons` that ends in a dot stands for all keys that
     begin so."""
-    return next(
-        (
-            reason
-            for each, reason in reasons.items()
-            if key == each or (each.endswith(".") and key.startswith(each))
-        ),
-        None,
-    )
+    return next((why for each, why in reasons.items() if is_known(key, (each,))), None)
 
 
 def foreign_class(settings: Mapping[str, Any]) -> str | None:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from harness.config_files.environment import key_of
-from harness.config_files.placeholders import UnresolvedError, resolved
+from harness.config_files.placeholders import as_kafkas
 from harness.config_files.settings import Setting
 from harness.config_files.yaml_file import Text, Tree
 from harness.model.spelling import slip
@@ -30,10 +30,6 @@ _UNITS_MS = {"ns": 1e-6, "us": 1e-3, "ms": 1, "s": 1000, "m": 60_000, "h": 3_600
 _UNITS_MS["d"] = 86_400_000
 _BYTES = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 _ISO = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?", re.IGNORECASE)
-
-
-def _text(value: str) -> str:
-    return value
 
 
 def _word(value: str) -> str:
@@ -65,7 +61,7 @@ class _Own:
     """A key that Spring has a name of its own for."""
 
     kafka: str
-    plain: Callable[[str], str] = _text
+    plain: Callable[[str], str] = str
 
 
 _BOTH = {
@@ -174,6 +170,10 @@ def clients(settings: list[Setting], role: str) -> tuple[list[Setting], list[Set
     """A kind of client's settings in Kafka's names, the later wins; and the keys that are not
     read."""
     known = {_relaxed(each.key): each.value for each in settings}
+
+    def lookup(name: str) -> str | None:
+        return known.get(_relaxed(name))
+
     layers: tuple[list[Setting], ...] = ([], [], [], [])
     others = []
     for each in settings:
@@ -182,15 +182,7 @@ def clients(settings: list[Setting], role: str) -> tuple[list[Setting], list[Set
             others.append(each)
             continue
         layer, kafka, plain = place
-        value, problem = each.value, each.problem
-        try:
-            value = value if problem else resolved(value, lambda name: known.get(_relaxed(name)))
-            value = plain(value)
-        except (UnresolvedError, ValueError) as error:
-            problem = str(error)
-        layers[layer].append(
-            Setting(key=kafka, value=value, line=each.line, name=each.key, problem=problem)
-        )
+        layers[layer].append(as_kafkas(each, kafka, lookup, plain))
     last = {each.key: each for layer in layers for each in layer}
     return list(last.values()), others
 
@@ -200,7 +192,7 @@ def _place(key: str, role: str) -> tuple[int, str, Callable[[str], str]] | None:
     is not this client's."""
     private = re.fullmatch(rf"{BEGIN}(?:{role}\.)?(ssl\..+|jaas\..+)", key, re.IGNORECASE)
     if private:
-        return 0, private[1].replace("jaas.", "sasl.jaas."), _text
+        return 0, private[1].replace("jaas.", "sasl.jaas."), str
     for layer, begin, own in (
         (3, f"{BEGIN}{role}.properties", None),
         (2, f"{BEGIN}{role}.", _KEYS[role]),
@@ -208,7 +200,7 @@ def _place(key: str, role: str) -> tuple[int, str, Callable[[str], str]] | None:
         (0, BEGIN, _BOTH),
     ):
         if own is None and (name := _in_map(key, begin)):
-            return layer, name, _text
+            return layer, name, str
         for spelled, which in (own or {}).items():
             if _relaxed(key).replace(".", "") == _relaxed(begin + spelled).replace(".", ""):
                 return layer, which.kafka, which.plain

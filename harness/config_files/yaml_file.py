@@ -13,7 +13,6 @@ from typing import Any
 
 import yaml
 
-from harness.config_files.properties_file import text_of
 from harness.config_files.settings import ConfigFileError
 
 MOST_VALUES = 100_000  # aliases of aliases can stand for more than fits into memory
@@ -38,10 +37,10 @@ class Text(str):
 Tree = Text | dict[Text, Any] | list[Any]
 
 
-def read_yaml(path: Path) -> list[Tree]:
-    """The documents of a file, mappings and lists as Python's, scalars as Text. Raises
+def read_yaml(path: Path, text: str) -> list[Tree]:
+    """The documents of a file's text, mappings and lists as Python's, scalars as Text. Raises
     ConfigFileError."""
-    loader = yaml.SafeLoader(text_of(path))
+    loader = yaml.SafeLoader(text)
     reading = _Reading(path, loader)
     found = []
     try:

@@ -83,11 +83,6 @@ class KnownKeys:
     zoo: Keys
 
 
-def is_known(key: str, known: Collection[str]) -> bool:
-    """Whether `known` has the key, or the beginning of all such keys."""
-    return key in known or any(key.startswith(each) for each in known if each.endswith("."))
-
-
 def has_class(home: KafkaHome, name: str) -> bool:
     """Whether one of these jars has the class."""
     return name.replace(".", "/") + ".class" in _entries(home.libs)

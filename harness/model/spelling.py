@@ -41,6 +41,11 @@ def slip(word: str, known: Collection[str]) -> str | None:
     return nearest(word, alike) or alike[0]
 
 
+def is_known(key: str, known: Collection[str]) -> bool:
+    """Whether `known` has the key, or the beginning of all such keys, which ends in a dot."""
+    return key in known or any(key.startswith(each) for each in known if each.endswith("."))
+
+
 def known_end(key: str, known: Collection[str]) -> str | None:
     """The known key that an unknown one is, or ends in, but for case, `_` and `-`, or a slip of
     one; None where there is none.

@@ -29,12 +29,12 @@ from harness.config_files.placeholders import template_in
 from harness.config_files.settings import classes_in, foreign_class
 from harness.distribution.documented import wrong_value
 from harness.distribution.kafka_home import KAFKA_VERSION, KafkaHome
-from harness.distribution.known_keys import Keys, KnownKeys, has_class, is_known, known_keys
+from harness.distribution.known_keys import Keys, KnownKeys, has_class, known_keys
 from harness.host.java import find_java
 from harness.host.machine import HostError
 from harness.model.kafka_text import kafka_text
 from harness.model.scenario import Scenario
-from harness.model.spelling import did_you_mean, known_end, slip
+from harness.model.spelling import did_you_mean, is_known, known_end, slip
 
 # Which section's keys stand in which lines of the user's files: section -> key -> "FILE, line N".
 Lines = Mapping[str, Mapping[str, str]]

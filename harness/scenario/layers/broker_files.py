@@ -25,7 +25,7 @@ from harness.config_files.settings import (
     reason_for,
 )
 from harness.config_files.strimzi import PARTITIONS, REPLICAS
-from harness.distribution.known_keys import is_known
+from harness.model.spelling import is_known
 from harness.scenario.metadata_modes import without_effect
 
 _PLAINTEXT = "a run's nodes and clients use plaintext connections"

@@ -9,9 +9,10 @@ import pytest
 
 from harness.distribution import kafka_home
 from harness.distribution.documented import Documented
-from harness.distribution.known_keys import KnownKeys, has_class, is_known, known_keys
+from harness.distribution.known_keys import KnownKeys, has_class, known_keys
 from harness.host.java import Java, find_java
 from harness.host.machine import HostError
+from harness.model.spelling import is_known
 from tests.support.needs import needs
 
 
