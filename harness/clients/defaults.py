@@ -33,6 +33,7 @@ from harness.model.client_settings import (
     in_flight_of,
     retries_of,
 )
+from harness.model.kafka_text import same_text
 
 Config = dict[str, Any]
 ClientName = Literal["java", "librdkafka"]
@@ -166,9 +167,9 @@ def layered(role: Role, asked: Asked) -> Layered:
     gone = {
         key: value
         for key, value in own.items()
-        if key not in kept and _differ(value, config.get(key))
+        if key not in kept and not same_text(value, config.get(key))
     }
-    overlaid = {k: v for k, v in kept.items() if k in brought and _differ(v, brought[k])}
+    overlaid = {k: v for k, v in kept.items() if k in brought and not same_text(v, brought[k])}
     return Layered(
         config=config,
         layers=origin,
@@ -214,10 +215,6 @@ def _in_order(shorter: Any, longer: Any, *, strictly: bool) -> bool:
         return float(shorter) < float(longer) if strictly else float(shorter) <= float(longer)
     except ValueError:  # whoever knows the key's type refuses it
         return True
-
-
-def _differ(one: Any, other: Any) -> bool:
-    return str(one).lower() != str(other).lower()
 
 
 def _fit_together(config: Config, named: Mapping[str, Any], client: ClientName) -> None:

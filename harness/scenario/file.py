@@ -21,6 +21,7 @@ from __future__ import annotations
 import copy
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +63,32 @@ def read_scenario(which: str, overrides: Mapping[str, Any] | None = None) -> Sce
 
     Raises ScenarioError.
     """
+    own = opened(which, overrides or {})
+    return checked(own.tables(), own.path.name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """A scenario's file, read, and what is set on top of it; not yet checked."""
+
+    which: str  # as the user named it
+    path: Path
+    raw: Mapping[str, Any]
+    settings: Mapping[str, Any]
+
+    def tables(self, raw: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Its tables, or others in their place, with what is set. Raises ScenarioError."""
+        return with_overrides(self.path, self.raw if raw is None else raw, self.settings)
+
+    def shape(self, raw: Mapping[str, Any] | None = None) -> Scenario:
+        """The same as a scenario of which only keys and types are right. Raises ScenarioError."""
+        return shaped(self.tables(raw), self.path.name)
+
+
+def opened(which: str, settings: Mapping[str, Any]) -> Opened:
+    """A shipped scenario by name or any file by path. Raises ScenarioError."""
     path = scenario_path(which)
-    tables = with_overrides(path, read_raw(path), overrides or {})
-    return checked(tables, path.name)
+    return Opened(which=which, path=path, raw=read_raw(path), settings=settings)
 
 
 def with_overrides(

@@ -38,7 +38,8 @@ def in_settings(settings: Iterable[str], tables: Mapping[str, Any]) -> Iterator[
     """What `--set` and its like name in vain. `tables`: the scenario with them."""
     begin = "workload."
     keys = [path.removeprefix(begin) for path in settings if path.startswith(begin)]
-    kind = str(tables.get("workload", {}).get("kind"))
+    work = tables.get("workload")
+    kind = str(work.get("kind")) if isinstance(work, Mapping) else ""
     yield from _of_kind(keys, kind, "--set workload.{}")
     yield from _in_mixed(tables)
 

@@ -122,8 +122,9 @@ def prepare(request: Request) -> Prepared:
             f"--backend {request.backend}: unknown; choose one of {', '.join(BACKENDS)}"
         )
     _check_kafka_home(request)
-    files, of_files = _files(request)
-    laid = lay(request.scenario, request.settings, files)
+    own = file.opened(request.scenario, request.settings)
+    files, of_files = _files(request, own)
+    laid = lay(own, files)
     resolved = laid.scenario
     producer, consumer = resolved.workload.producer, resolved.workload.consumer
     if why := wrong_value("producer", producer) or wrong_value("consumer", consumer):
@@ -167,11 +168,9 @@ def _length_notes(chosen: Scenario, steps: Sequence[Step]) -> list[str]:
     ]
 
 
-def _files(request: Request) -> tuple[Files, tuple[str, ...]]:
+def _files(request: Request, own: file.Opened) -> tuple[Files, tuple[str, ...]]:
     """The user's own files, and notes on them. Raises ScenarioError."""
-    path = file.scenario_path(request.scenario)
-    tables = file.with_overrides(path, file.read_raw(path), request.settings)
-    shape, backend = file.shaped(tables, path.name), BACKENDS[request.backend]
+    shape, backend = own.shape(), BACKENDS[request.backend]
     own_jars = request.kafka_home if backend.image is None else None
     release = release_on(
         backend,
@@ -180,7 +179,7 @@ def _files(request: Request) -> tuple[Files, tuple[str, ...]]:
         needed=bool(request.files or has_keys(shape)),
     )
     foreign = Foreign in backend.capabilities(shape)
-    return read_files(request.scenario, request.settings, request.files, release, foreign=foreign)
+    return read_files(own, request.files, release, foreign=foreign)
 
 
 def _check_kafka_home(request: Request) -> None:

@@ -36,7 +36,7 @@ from harness.clients.java_keys import ROLES, Role
 from harness.clients.user_file import ClientConfig
 from harness.cluster.node_settings import SERVER_DEFAULTS
 from harness.model.bounds import problem_of_producer
-from harness.model.kafka_text import kafka_text
+from harness.model.kafka_text import kafka_text, same_text
 from harness.model.scenario import Scenario, ScenarioError, TopicPart, WorkloadPart
 from harness.model.worker_kinds import KINDS, asked_for
 from harness.scenario import file
@@ -70,19 +70,12 @@ class Laid:
     notes: tuple[str, ...]
 
 
-def lay(which: str, settings: Mapping[str, Any], files: Files) -> Laid:
-    """What a run of that scenario with these files and settings has. Raises ScenarioError."""
-    path = file.scenario_path(which)
-    raw = file.read_raw(path)
-    with_files, notes, replaced = with_broker_files(raw, files, settings)
-    tables = file.with_overrides(path, with_files, settings)
-    shape = file.shaped(tables, path.name)  # only its keys and types are right
-    transactional = _needs_transactions(shape)
-    clients = {
-        role: _client(role, raw, files, settings, shape, transactional=transactional)
-        for role in ROLES
-    }
-    notes += [note for role in ROLES for note in _of_client(role, clients[role], files, which)]
+def lay(own: file.Opened, files: Files) -> Laid:
+    """What a run of that scenario with these files has. Raises ScenarioError."""
+    with_files, notes, replaced = with_broker_files(own, files)
+    tables, shape = own.tables(with_files), own.shape(with_files)
+    clients = {role: _client(role, own, files, shape) for role in ROLES}
+    notes += [note for role in ROLES for note in _of_client(role, clients[role], files, own.which)]
     config = {role: dict(clients[role].config) for role in ROLES}
     notes += _with_instances(config["consumer"], shape.workload)
     notes += _commits(clients["consumer"], files.clients.get("consumer"), shape.workload)
@@ -90,15 +83,15 @@ def lay(which: str, settings: Mapping[str, Any], files: Files) -> Laid:
     shown: dict[str, str] = {}
     replaced = replaced or any(each.replaced for each in clients.values())
     if replaced:
-        given = {key: text for key, text in shape.expect.items() if f"expect.{key}" in settings}
+        given = {key: text for key, text in shape.expect.items() if f"expect.{key}" in own.settings}
         tables["expect"], shown = _demands(tables, given)
-        notes += _of_demands(shown, which)
+        notes += _of_demands(shown, own.which)
     return Laid(
-        scenario=file.checked(tables, path.name),
+        scenario=file.checked(tables, own.path.name),
         replaced=replaced,
         origins={
             **{role: dict(sorted(clients[role].layers.items())) for role in ROLES},
-            **_origins_of_nodes(raw, files, settings, tables),
+            **_origins_of_nodes(own, files, tables),
         },
         shown_demands=shown,
         notes=tuple(notes),
@@ -116,16 +109,15 @@ def by_layer(origins: Mapping[str, str], config: Mapping[str, Any]) -> str:
 # Brokers and topic
 
 
-def with_broker_files(
-    raw: Mapping[str, Any], files: Files, settings: Mapping[str, Any]
-) -> tuple[dict[str, Any], list[str], bool]:
-    """A scenario's tables with a broker's and a topic's file laid over, not yet `settings`; notes;
+def with_broker_files(own: file.Opened, files: Files) -> tuple[dict[str, Any], list[str], bool]:
+    """A scenario's tables with a broker's and a topic's file laid over, not yet what is set; notes;
     and whether something of the scenario was replaced."""
+    raw, settings = own.raw, own.settings
     server, config = _section_of(raw, "cluster", "server"), _section_of(raw, "topic", "config")
     of_server, of_topic = files.server.settings, dict(files.topic.settings)
     numbers = {key: of_topic.pop(name) for key, name in numbers_of(files.topic).items()}
     topic = dict(raw.get("topic") or {})
-    set_too = _section(settings, "topic.config")
+    _, set_too = _own_and_set(own, "topic", "config")
     decisive: dict[str, str] = {
         key: of_server[key]
         for key in DECISIVE
@@ -155,7 +147,7 @@ def with_broker_files(
         "partitions": made.partitions,
         "replication_factor": made.replication_factor,
         **sections["topic"],
-        **_section(settings, "topic"),
+        **{k.removeprefix("topic."): v for k, v in settings.items() if k.startswith("topic.")},
         **config,
         **set_too,
     }
@@ -179,16 +171,14 @@ def _in_vain(
             yield f"{server.lines[key]}: {key} does nothing: {why}"
 
 
-def _origins_of_nodes(
-    raw: Mapping[str, Any], files: Files, settings: Mapping[str, Any], tables: Mapping[str, Any]
-) -> Origins:
+def _origins_of_nodes(opened: file.Opened, files: Files, tables: Mapping[str, Any]) -> Origins:
     """Where the brokers' and the topic's settings come from."""
     found: Origins = {}
     for whose, (part, name), of_file in (
         ("server", ("cluster", "server"), files.server),
         ("topic", ("topic", "config"), files.topic),
     ):
-        own, given = _section_of(raw, part, name), _section(settings, f"{part}.{name}")
+        own, given = _own_and_set(opened, part, name)
         now = _section_of(tables, part, name)
         ours = SERVER_DEFAULTS if whose == "server" else {}
         lines = {k: Path(line).name for k, line in files.server.lines.items() if k in DECISIVE}
@@ -206,18 +196,10 @@ def _origins_of_nodes(
 # Clients
 
 
-def _client(  # noqa: PLR0913  each a layer
-    role: Role,
-    raw: Mapping[str, Any],
-    files: Files,
-    settings: Mapping[str, Any],
-    shape: Scenario,
-    *,
-    transactional: bool,
-) -> Layered:
+def _client(role: Role, opened: file.Opened, files: Files, shape: Scenario) -> Layered:
     """A client's configuration from all its layers. Raises ScenarioError for settings that promises
     depend on and that cannot be understood."""
-    own, given = _section_of(raw, "workload", role), _section(settings, f"workload.{role}")
+    own, given = _own_and_set(opened, "workload", role)
     of_file = files.clients.get(role)
     told: ClientName = shape.workload.client_defaults or JAVA
     asked = {**own, **given} if of_file is None else given
@@ -231,7 +213,7 @@ def _client(  # noqa: PLR0913  each a layer
             lines={} if of_file is None else of_file.lines,
             set=given,
             client=told if of_file is None else of_file.client,
-            transactional=transactional,
+            transactional=_needs_transactions(shape),
         ),
     )
 
@@ -335,17 +317,26 @@ def _section_of(tables: Mapping[str, Any], part: str, name: str) -> dict[str, An
     return dict(inner) if isinstance(inner, Mapping) else {}
 
 
-def _section(settings: Mapping[str, Any], section: str) -> dict[str, Any]:
-    """What `--set` says of a section, key by key or as a whole."""
-    whole = settings.get(section)
-    begin = f"{section}."
-    single = {k[len(begin) :]: value for k, value in settings.items() if k.startswith(begin)}
-    return {**(whole if isinstance(whole, Mapping) else {}), **single}
+def _own_and_set(
+    opened: file.Opened, part: str, name: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A section as the scenario has it, and what `--set` says of it; one that is set as a whole is
+    no longer the scenario's."""
+    own, given = _section_of(opened.raw, part, name), dict[str, Any]()
+    begin = f"{part}.{name}."
+    for path, value in opened.settings.items():
+        if path == part:
+            own, given = {}, _section_of(opened.settings, part, name)
+        elif path == f"{part}.{name}":
+            own, given = {}, dict(value) if isinstance(value, Mapping) else {}
+        elif path.startswith(begin):
+            given[path[len(begin) :]] = value
+    return own, given
 
 
 def _changed(own: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     """What of `own` has another value in `above`."""
-    return {k: v for k, v in own.items() if k in above and kafka_text(v) != kafka_text(above[k])}
+    return {k: v for k, v in own.items() if k in above and not same_text(v, above[k])}
 
 
 def _listed(settings: Mapping[str, Any]) -> str:

@@ -12,9 +12,9 @@ from typing import Any
 from harness.clients import user_file
 from harness.clients.java_keys import ROLES, Role
 from harness.config_files.settings import ConfigFileError, listed
-from harness.model.scenario import Scenario, ScenarioError
-from harness.scenario import file
+from harness.model.scenario import ScenarioError
 from harness.scenario.client_keys import wrong_keys
+from harness.scenario.file import Opened
 from harness.scenario.kafka_keys import Release, check_keys
 from harness.scenario.layers.broker_files import (
     BrokerFile,
@@ -28,16 +28,10 @@ Paths = Mapping[str, Path]  # producer, consumer, server, topic: those that are 
 
 
 def read_files(
-    which: str,
-    settings: Mapping[str, Any],
-    paths: Paths,
-    release: Release,
-    *,
-    foreign: bool,
+    own: Opened, paths: Paths, release: Release, *, foreign: bool
 ) -> tuple[Files, tuple[str, ...]]:
     """The files of a run of that scenario, and notes on them. Raises ScenarioError."""
-    raw = file.read_raw(file.scenario_path(which))
-    shape = _shaped(which, raw, settings)
+    shape, settings = own.shape(), own.settings
     wrong: list[str] = []
     clients: dict[Role, user_file.ClientConfig] = {}
     for role in ROLES:
@@ -55,26 +49,21 @@ def read_files(
                 wrong += error.sentences
     server, topic = _of_nodes(paths, release, wrong)
     files = Files(clients=clients, paths=paths, server=server, topic=topic)
-    with_files, _, _ = with_broker_files(raw, files, settings)
+    with_files, _, _ = with_broker_files(own, files)
     lines = {"cluster.server": _not_set("cluster.server", server, settings)}
     # A broker's file says what the topic has of what decides losses, too.
     lines["topic.config"] = {
         **{k: line for k, line in server.lines.items() if k in DECISIVE},
         **_not_set("topic.config", topic, settings),
     }
-    found = check_keys(_shaped(which, with_files, settings), release, lines)
+    found = check_keys(own.shape(with_files), release, lines)
     in_file = tuple(place for places in lines.values() for place in places.values())
-    wrong += [s if s.startswith(in_file) else f"{which}: {s}" for s in found.wrong]
-    wrong += [f"{which}: {sentence}" for sentence in wrong_keys(shape)]
+    wrong += [s if s.startswith(in_file) else f"{own.which}: {s}" for s in found.wrong]
+    wrong += [f"{own.which}: {sentence}" for sentence in wrong_keys(shape)]
     if wrong:
         raise ScenarioError(listed(dict.fromkeys(wrong)))
     notes = [note for role in clients for note in clients[role].notes]
     return files, (*notes, *server.notes, *topic.notes, *found.notes, *_unchecked(paths, release))
-
-
-def _shaped(which: str, raw: Mapping[str, Any], settings: Mapping[str, Any]) -> Scenario:
-    path = file.scenario_path(which)
-    return file.shaped(file.with_overrides(path, raw, settings), path.name)
 
 
 def _of_nodes(paths: Paths, release: Release, wrong: list[str]) -> tuple[BrokerFile, BrokerFile]:

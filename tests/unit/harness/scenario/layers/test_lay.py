@@ -11,7 +11,7 @@ import pytest
 from harness.clients import user_file
 from harness.clients.java_keys import ROLES
 from harness.model.scenario import ScenarioError
-from harness.scenario.file import read_scenario
+from harness.scenario.file import opened, read_scenario
 from harness.scenario.layers.broker_files import (
     BrokerFile,
     read_server_properties,
@@ -60,7 +60,7 @@ def laid(tmp_path: Path) -> LayOver:
         server = read_server_properties(paths["server"]) if "server" in paths else BrokerFile()
         topic = read_topic_config(paths["topic"]) if "topic" in paths else BrokerFile()
         files = Files(clients=read, paths=paths, server=server, topic=topic)
-        return lay(str(own), settings or {}, files)
+        return lay(opened(str(own), settings or {}), files)
 
     return over
 
@@ -77,7 +77,7 @@ def test_without_files_nothing_is_said_and_the_scenario_holds(laid: LayOver) -> 
 
     assert () == found.notes
     assert {} == found.shown_demands
-    assert read_scenario("baseline").expect == lay("baseline", {}, Files()).scenario.expect
+    assert read_scenario("baseline").expect == lay(opened("baseline", {}), Files()).scenario.expect
     assert found.origins["producer"]["acks"] == "scenario"
     assert found.origins["consumer"]["isolation.level"] == "harness"
 
@@ -104,6 +104,23 @@ def test_set_wins_over_a_file(laid: LayOver) -> None:
         found = laid(settings={"workload.producer.acks": acks}, producer="acks=1\n")
         assert acks == found.scenario.workload.producer["acks"]
         assert "--set" == found.origins["producer"]["acks"]
+
+
+@pytest.mark.parametrize("whole", ["workload.producer", "workload"])
+def test_a_section_that_is_set_as_a_whole_is_no_longer_the_scenario_s(
+    laid: LayOver, whole: str
+) -> None:
+    producer = {"acks": "1"}
+    table = producer if whole == "workload.producer" else {"kind": "stream", "producer": producer}
+    found = laid(settings={whole: table})
+    config = found.scenario.workload.producer
+
+    assert ("1", False, 120000) == (
+        config["acks"],
+        config["enable.idempotence"],
+        config["message.timeout.ms"],
+    )
+    assert "--set" == found.origins["producer"]["acks"]
 
 
 def test_a_scenario_s_own_idempotence_stays_and_is_refused_with_the_second_set(
@@ -293,6 +310,8 @@ def test_a_topic_s_file_wins_over_the_scenario_and_loses_to_set(laid: LayOver) -
             "mixed.faults.0.at_s does nothing",
         ),
         (OWN, {"cluster.server.process.roles": "broker"}, "belongs to KRaft: remove it"),
+        (OWN, {"workload": 5}, "workload: Input should be a valid dict"),
+        ('title = "t"\nworkload = 5', {}, "workload: Input should be a valid dict"),
     ],
 )
 def test_a_key_that_does_nothing_is_refused_where_it_is_named(
