@@ -3,7 +3,8 @@
 acme.reporter.host            may be
 acme.bootstrap.servers        may be: files have that key in vain anyhow
 spring.kafka.producer.acks    may not: it ends in a key that a client knows
-lingr.ms                      may not: a slip of one
+lingr.ms, lingerms            may not: slips of one
+unclean.leader.election       may not: the beginning of one
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ def everyones(others: Collection[str]) -> set[str]:
 
 
 def may_be_a_plugins(key: str, others: Collection[str]) -> bool:
-    """Whether no client knows a key, none of the `others` is it, and it ends in nothing of both."""
-    end = known_end(key, everyones(others))
+    """Whether no client knows a key, none of the `others` is it, and it ends in nothing of both,
+    nor begins one."""
+    all_of = everyones(others)
+    if key.count(".") > 1 and any(each.startswith(f"{key}.") for each in all_of):
+        return False
+    end = known_end(key, all_of)
     return end is None or (end != key and end in LEFT_OUT)

@@ -89,7 +89,7 @@ def read(path: Path, role: Role, beside: Beside | None = None) -> ClientConfig:
     """The producer's or consumer's configuration in `path`. Raises ConfigFileError with a sentence
     for each line that is wrong."""
     beside = beside or Beside()
-    file = read_config_file(path, role)
+    file = read_config_file(path, role, (*LEFT_OUT, *PRIVATE))
     client, of_both = _client_of(file, beside.client)
     reading = _Reading(file=file, role=role, client=client, beside=beside)
     left_out, of_plugin = reading.left_out()

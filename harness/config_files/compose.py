@@ -6,13 +6,17 @@ Source: the Compose Specification, "environment", "Interpolation".
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from harness.config_files.placeholders import Resolver
 from harness.config_files.settings import ConfigFileError, Setting
 from harness.config_files.yaml_file import Text, Tree
 
 _UNSET = "no value stands there, and this process's environment is not read: write the value"
+_RESOLVER = Resolver(dialect="compose")  # from an environment that nobody reads
+_ELSEWHERE = ("env_file", "extends")  # where a service gets variables from
 
 
 def is_compose(documents: list[Tree]) -> bool:
@@ -23,13 +27,32 @@ def is_compose(documents: list[Tree]) -> bool:
     )
 
 
-def environments(path: Path, documents: list[Tree]) -> Iterator[tuple[str, list[Setting]]]:
-    """Each service and its variables. Raises ConfigFileError."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """What a service sets."""
+
+    name: str
+    variables: list[Setting]
+    wrong: tuple[str, ...]  # a sentence for each place whose variables are not read
+
+
+def services(path: Path, documents: list[Tree]) -> Iterator[Service]:
+    """The services that set variables, or get some from elsewhere. Raises ConfigFileError."""
     for tree in documents:
-        services: Any = tree.get(Text("services")) if isinstance(tree, dict) else None
-        for name, service in (services or {}).items():
-            if isinstance(service, dict) and service.get(Text("environment")):
-                yield str(name), list(_variables(path, name, service[Text("environment")]))
+        found: Any = tree.get(Text("services")) if isinstance(tree, dict) else None
+        for name, service in (found or {}).items():
+            if isinstance(service, dict):
+                environment = service.get(Text("environment")) or {}
+                yield Service(
+                    name=str(name),
+                    variables=[_RESOLVER.resolved(e) for e in _variables(path, name, environment)],
+                    wrong=tuple(
+                        f"line {key.line}: {key} of the service {name} is not read: write what it "
+                        "brings into its environment"
+                        for key in service
+                        if key in _ELSEWHERE
+                    ),
+                )
 
 
 def _variables(path: Path, service: Text, environment: Any) -> Iterator[Setting]:
@@ -40,7 +63,7 @@ def _variables(path: Path, service: Text, environment: Any) -> Iterator[Setting]
                     f"{path}, line {name.line}: {name} of the service {service} is no text"
                 )
             problem = _UNSET if value.null else ""
-            yield Setting(key=str(name), value=_plain(value), line=value.line, problem=problem)
+            yield Setting(key=str(name), value=str(value), line=value.line, problem=problem)
         return
     for entry in environment:
         if not isinstance(entry, Text):
@@ -48,9 +71,4 @@ def _variables(path: Path, service: Text, environment: Any) -> Iterator[Setting]
                 f"{path}: environment of the service {service}: write NAME=VALUE, a line each"
             )
         key, sign, value = entry.partition("=")
-        yield Setting(key=key, value=_plain(value), line=entry.line, problem="" if sign else _UNSET)
-
-
-def _plain(value: str) -> str:
-    """`$$` is a dollar sign there."""
-    return str(value).replace("$$", "$")
+        yield Setting(key=key, value=value, line=entry.line, problem="" if sign else _UNSET)

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
 from dotenv.parser import parse_stream
 
-from harness.config_files.placeholders import as_kafkas
+from harness.config_files.placeholders import Resolver
 from harness.config_files.settings import ConfigFileError, Setting
 
 PREFIX, CFG = "KAFKA_", "KAFKA_CFG_"
@@ -26,40 +27,43 @@ _OF_SCRIPTS = re.compile(
     r"KAFKA_(OPTS|HEAP_OPTS|JVM_PERFORMANCE_OPTS|GC_LOG_OPTS|DEBUG|JMX_.*|(TOOLS_)?LOG4J_.*"
     r"|(KRAFT_)?CLUSTER_ID|ENABLE_KRAFT|VERSION)"
 )
-_NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
+_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
-def read_env_file(path: Path, text: str) -> list[Setting]:
-    """The variables in an env file's text, as they are called there. Raises ConfigFileError."""
-    found = []
-    for binding in parse_stream(StringIO(text)):
+def variables_of(path: Path, text: str) -> list[Setting] | None:
+    """The variables in an env file's text, as they are called there; None where it is none. Raises
+    ConfigFileError."""
+    bindings = list(parse_stream(StringIO(text)))
+    names = [binding.key for binding in bindings if binding.key is not None]
+    kafkas = any(name.startswith((PREFIX, "SPRING_KAFKA_")) for name in names)
+    if not kafkas or not all(_NAME.fullmatch(name) for name in names):
+        return None
+    found: dict[str, Setting] = {}
+
+    def lookup(name: str) -> str | None:
+        return found[name].value if name in found and not found[name].problem else None
+
+    resolver, variables = Resolver(dialect="compose", lookup=lookup), list[Setting]()
+    for binding in bindings:
         line = binding.original.line + _lines_before(binding.original.string)
         if binding.error:
             raise ConfigFileError(f"{path}, line {line}: not a line of an env file: write NAME=…")
         if binding.key is not None:
             value = "" if binding.value is None else binding.value
-            found.append(Setting(key=binding.key, value=value, line=line))
-    return found
-
-
-def is_env_file(text: str) -> bool:
-    """Whether all lines of a file's text set variables, some of them Kafka's."""
-    lines = [line.strip().removeprefix("export ") for line in text.splitlines()]
-    names = [line.partition("=")[0].strip() for line in lines if line and line[0] != "#"]
-    kafkas = any(name.startswith((PREFIX, "SPRING_KAFKA_")) for name in names)
-    return kafkas and all(_NAME.fullmatch(name) for name in names)
+            found[binding.key] = resolver.resolved(Setting(key=binding.key, value=value, line=line))
+            variables.append(found[binding.key])
+    return variables
 
 
 def kafkas(variables: Sequence[Setting]) -> tuple[list[Setting], list[Setting]]:
     """The settings that variables stand for, and the variables that the image reads itself."""
-    known = {each.key: each.value for each in variables if not each.problem}
     prefix = CFG if any(each.key.startswith(CFG) for each in variables) else PREFIX
     settings, others = [], []
     for each in variables:
         if not each.key.startswith(prefix) or _OF_SCRIPTS.fullmatch(each.key):
             others.append(each)
             continue
-        settings.append(as_kafkas(each, key_of(each.key.removeprefix(prefix)), known.get))
+        settings.append(replace(each, key=key_of(each.key.removeprefix(prefix)), name=each.key))
     return settings, others
 
 

@@ -1,73 +1,123 @@
 """`${…}` in a file's values: resolved from the file itself, or by the default that stands there.
 
-    ${spring.application.name}-tx-    =>  orders-tx-    where the file has spring.application.name
-    ${ACKS:all}                       =>  all           Spring
-    ${ACKS:-all}                      =>  all           Compose, and shells
-    ${ACKS}                           =>  an error, where the setting is used
+    spring     ${spring.application.name}-tx-    =>  orders-tx-   where the file has that key
+               ${ACKS:all}                       =>  all
+    compose    ${ACKS:-all}, ${ACKS-all}         =>  all          shells have these, too
+               ${ACKS:+all}, ${ACKS+all}         =>  nothing, where ACKS is not set
+               $$ACKS                            =>  $ACKS
+    either     ${ACKS}                           =>  an error, where the setting is used
 
-The environment of this process is never read: the experiment would be another one elsewhere.
+The environment of this process is never read: the experiment would be another one elsewhere. So a
+default that was taken is told.
+Source: Spring, "Property Placeholder"; the Compose Specification, "Interpolation".
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from harness.config_files.settings import Setting
 
+Dialect = Literal["spring", "compose"]
 Lookup = Callable[[str], str | None]
 
-_INNERMOST = re.compile(r"\$\{([^${}]*)\}")
+_INNERMOST = {
+    "spring": re.compile(r"\$\{([^${}]*)\}"),
+    "compose": re.compile(r"\$\{([^${}]*)\}|\$([A-Za-z_]\w*)"),
+}
+_OF_COMPOSE = re.compile(r"(\w+)(?:(:?[-+?])(.*))?", re.DOTALL)
+_DOLLAR = "\0"  # stands for Compose's $$ while all others are replaced
 _MOST = 100  # replacements of one value: two that name each other never end
 # What other tools fill in before Kafka sees the file.
 _TEMPLATE = re.compile(r"\$\{[^}]*\}|\{\{.*?\}\}|\{%.*?%\}|<%.*?%>|#\{[^}]*\}")
+# Kafka's own: ${provider:path:key}. Source: KIP-421.
+_PROVIDED = re.compile(r"\$\{(\w+):[^}]+\}")
 
 
 class UnresolvedError(ValueError):
     """A value whose text is not known; the message names what is missing, and the remedy."""
 
 
-def template_in(value: str) -> str | None:
-    """What of a value another tool would have to fill in; None: it is what it is."""
-    found = _TEMPLATE.search(value)
-    return found[0] if found else None
+def template_in(value: str, providers: Collection[str] = ()) -> str | None:
+    """What of a value another tool would have to fill in; None: it is what it is. `providers`:
+    those that Kafka itself asks."""
+    found = (each[0] for each in _TEMPLATE.finditer(value))
+    return next((text for text in found if not is_provided(text, providers)), None)
 
 
-def resolved(value: str, lookup: Lookup) -> str:
-    """The value without placeholders. `lookup`: a key's value in the file. Raises
-    UnresolvedError."""
-    for _ in range(_MOST):
-        found = _INNERMOST.search(value)
-        if found is None:
-            break
-        value = value[: found.start()] + _one(found[1], lookup) + value[found.end() :]
-    if left := template_in(value):
-        raise UnresolvedError(f"{left} is not resolved: write the value that it stands for")
-    return value
+def is_provided(text: str, providers: Collection[str]) -> bool:
+    """Whether one of these providers puts a value in that place."""
+    asked = _PROVIDED.match(text)
+    return asked is not None and asked[1] in providers
 
 
-def as_kafkas(
-    setting: Setting, key: str, lookup: Lookup, plain: Callable[[str], str] = str
-) -> Setting:
-    """A setting under Kafka's name, its value resolved and then made `plain`; with the problem
-    where that cannot be, which matters only to who uses it."""
-    value, problem = setting.value, setting.problem
-    try:
-        value = plain(value if problem else resolved(value, lookup))
-    except ValueError as error:  # what `plain` cannot read as well
-        problem = str(error)
-    return Setting(key=key, value=value, line=setting.line, name=setting.key, problem=problem)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolver:
+    """The placeholders of one file. `lookup`: a key's value there."""
 
+    dialect: Dialect
+    lookup: Lookup = lambda _: None
 
-def _one(inside: str, lookup: Lookup) -> str:
-    name, colon, default = inside.partition(":")
-    if not colon and lookup(inside) is None and "-" in inside:
-        name, colon, default = inside.partition("-")  # Compose: unset alone counts
-    if (known := lookup(name)) is not None:
-        return known
-    if colon and not default.startswith(("?", "+")):
-        return default.removeprefix("-")
-    raise UnresolvedError(
-        f"${{{inside}}} stands nowhere in the file, and has no default: write its value, or "
-        f"${{{name}:VALUE}}"
-    )
+    def resolved(self, setting: Setting) -> Setting:
+        """The setting without placeholders; with the problem where that cannot be, which matters
+        only to who uses it."""
+        if setting.problem:
+            return setting
+        try:
+            value, assumed = self._text(setting.value)
+            return replace(setting, value=value, assumed=assumed)
+        except UnresolvedError as error:
+            return replace(setting, problem=str(error))
+
+    def _text(self, value: str) -> tuple[str, tuple[str, ...]]:
+        """The value without placeholders, and those whose default was taken. Raises
+        UnresolvedError."""
+        assumed: list[str] = []
+        compose = self.dialect == "compose"
+        if compose:
+            value = value.replace("$$", _DOLLAR)
+        for _ in range(_MOST):
+            found = _INNERMOST[self.dialect].search(value)
+            if found is None:
+                break
+            inside = found[found.lastindex or 0]
+            text, known = (self._of_compose if compose else self._of_spring)(inside, found[0])
+            assumed += [] if known else [found[0].replace(_DOLLAR, "$$")]
+            value = value[: found.start()] + text + value[found.end() :]
+        if left := template_in(value):
+            raise UnresolvedError(f"{left} is not resolved: write the value that it stands for")
+        return value.replace(_DOLLAR, "$"), tuple(assumed)
+
+    def _of_spring(self, inside: str, whole: str) -> tuple[str, bool]:
+        """What a placeholder stands for, and whether the file knows that."""
+        name, colon, default = inside.partition(":")
+        if (known := self.lookup(name)) is not None:
+            return known, True
+        if not colon:
+            raise UnresolvedError(
+                f"{whole} stands nowhere in the file, and has no default: write its value, or "
+                f"${{{name}:VALUE}}"
+            )
+        return default, False
+
+    def _of_compose(self, inside: str, whole: str) -> tuple[str, bool]:
+        """The same."""
+        parts = _OF_COMPOSE.fullmatch(inside)
+        if parts is None:
+            raise UnresolvedError(f"{whole} is not a variable: write the value that it stands for")
+        name, sign, word = parts[1], parts[2] or "", parts[3] or ""
+        known = self.lookup(name)
+        is_there = bool(known) if sign.startswith(":") else known is not None
+        if sign.endswith("+"):
+            return (word if is_there else ""), is_there
+        if is_there:
+            return known or "", True
+        if sign.endswith("-"):
+            return word, False
+        raise UnresolvedError(
+            f"{whole} stands nowhere in the file, and has no default: write its value, or "
+            f"${{{name}:-VALUE}}"
+        )

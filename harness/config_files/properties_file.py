@@ -1,5 +1,5 @@
-"""Java's .properties files, by the library `javaproperties`, in UTF-8 with or without a byte order
-mark.
+"""Java's .properties files, by the library `javaproperties`: in UTF-8, with or without a byte order
+mark, or in Latin-1, as java.util.Properties has it.
 
 Spring's may hold several documents, parted by `#---` or `!---`: `documents`.
 Source: java.util.Properties.load; Spring Boot, "Working With Multi-Document Files".
@@ -44,8 +44,13 @@ def documents(path: Path, text: str) -> list[list[Setting]]:
 def text_of(path: Path) -> str:
     """The text of a file. Raises ConfigFileError."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        data = path.read_bytes()
     except OSError as error:
         raise ConfigFileError(f"{path} cannot be read: {error.strerror}") from None
+    if b"\0" in data:
+        raise ConfigFileError(f"{path} is not a text file in UTF-8: save it as one")
+    try:
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise ConfigFileError(f"{path} is not a text file in UTF-8: save it as one") from None
+        text = data.decode("latin-1")
+    return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -13,8 +13,8 @@ addresses, `FILE:NAME` says which. One note tells what was taken from where.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.config_files import compose, environment, spring, strimzi
@@ -29,13 +29,11 @@ from harness.config_files.settings import (
 from harness.config_files.yaml_file import Tree, read_yaml
 from harness.model.spelling import did_you_mean, is_known
 
-_YAML = (".yml", ".yaml")
-# What two nodes of one cluster differ in, or two instances of one service.
-_OF_ONE = (
-    *("advertised.", "bootstrap.servers", "broker.id", "broker.rack", "client.id", "client.rack"),
-    *("host.name", "listeners", "log.dir", "log.dirs", "metadata.log.dir", "node.id", "port"),
-    "zookeeper.connect",
-)
+_YAML, _NOT_YAML = (".yml", ".yaml", ".json"), (".properties", ".env")
+_CLIENTS = ("producer", "consumer")
+_IMPORT = "spring.config.import"
+# What two nodes of one cluster differ in, or two instances of one service, beside what nobody uses.
+_OF_ONE = ("broker.rack", "client.id", "client.rack", "process.roles")
 # What every broker has.
 _OF_A_BROKER = (
     "advertised.",
@@ -61,22 +59,24 @@ class _Candidate:
     unread: tuple[str, ...] = ()  # keys beside them, each with the reason in brackets
     wrong: tuple[str, ...] = ()
     strays: tuple[Setting, ...] = ()
+    notes: tuple[str, ...] = ()
     spring: bool = False
 
 
-def read_config_file(given: Path, whose: Whose) -> FileSettings:
-    """What a file says of these clients, brokers or of the topic. Raises ConfigFileError for one
-    that is of another kind, or has several of them."""
+def read_config_file(given: Path, whose: Whose, in_vain: Collection[str] = ()) -> FileSettings:
+    """What a file says of these clients, brokers or of the topic. `in_vain`: keys in which two of
+    them may differ, and be one all the same. Raises ConfigFileError for a file that is of another
+    kind, or has several of them."""
     path, name = _parted(given)
     text = text_of(path)  # once: it may be a pipe
-    if path.suffix in _YAML:
-        return _chosen(path, name, whose, _in_yaml(path, text, whose))
-    if environment.is_env_file(text):
-        variables = environment.read_env_file(path, text)
-        return _chosen(path, name, whose, [_of_variables("", "its variables", variables, whose)])
+    choice = _Choice(path=path, name=name, whose=whose, in_vain=in_vain)
+    if (trees := _trees(path, text)) is not None:
+        return choice.of(_in_yaml(path, trees, whose))
+    if (variables := environment.variables_of(path, text)) is not None:
+        return choice.of([_of_variables("", "its variables", variables, whose)])
     parts = documents(path, text)
-    if whose in ("producer", "consumer") and any(map(spring.is_spring, parts)):
-        return _chosen(path, name, whose, _of_profiles(parts, whose))
+    if whose in _CLIENTS and any(map(spring.is_spring, parts)):
+        return choice.of(_of_profiles(path, parts, whose))
     if name:
         raise ConfigFileError(f"{path} is a .properties file, and has nothing called {name}")
     settings, notes = last_of_each(path, (each for part in parts for each in part))
@@ -91,18 +91,38 @@ def _parted(given: Path) -> tuple[Path, str]:
     return given, ""
 
 
-def _in_yaml(path: Path, text: str, whose: Whose) -> list[_Candidate]:
-    trees = read_yaml(path, text)
+def _trees(path: Path, text: str) -> list[Tree] | None:
+    """The documents of a YAML file; None for one that neither its name nor what it says makes
+    one. Raises ConfigFileError."""
+    if path.suffix.lower() in _YAML:
+        return read_yaml(path, text)
+    if path.suffix.lower() in _NOT_YAML:
+        return None
+    try:
+        trees = read_yaml(path, text)
+    except ConfigFileError:
+        return None
+    nested = (each for tree in trees if isinstance(tree, dict) for each in tree.values())
+    return trees if any(isinstance(each, dict | list) for each in nested) else None
+
+
+def _in_yaml(path: Path, trees: list[Tree], whose: Whose) -> list[_Candidate]:
     if compose.is_compose(trees) and whose != "topic":
         return [
-            _of_variables(name, f"environment of the service {name}", variables, whose)
-            for name, variables in compose.environments(path, trees)
+            _of_variables(
+                each.name,
+                f"environment of the service {each.name}",
+                each.variables,
+                whose,
+                each.wrong,
+            )
+            for each in compose.services(path, trees)
         ]
     if strimzi.resources(trees):
         return _of_strimzi(path, trees, whose)
     parts = [spring.flat(tree) for tree in trees]
-    if whose in ("producer", "consumer") and any(map(spring.is_spring, parts)):
-        return _of_profiles(parts, whose)
+    if whose in _CLIENTS and any(map(spring.is_spring, parts)):
+        return _of_profiles(path, parts, whose)
     raise ConfigFileError(
         f"{path} says nothing of a {_word(whose)} in a form that is known: give {_READABLE}"
     )
@@ -124,83 +144,146 @@ def _of_strimzi(path: Path, trees: list[Tree], whose: Whose) -> list[_Candidate]
     ]
 
 
-def _of_variables(name: str, where: str, variables: list[Setting], whose: Whose) -> _Candidate:
-    if whose in ("producer", "consumer") and any(v.key.startswith("SPRING_") for v in variables):
-        return _of_spring(name, where, spring.of_variables(variables), whose)
+def _of_variables(
+    name: str, where: str, variables: list[Setting], whose: Whose, wrong: tuple[str, ...] = ()
+) -> _Candidate:
+    if whose in _CLIENTS and any(v.key.startswith("SPRING_") for v in variables):
+        settings = spring.of_variables(variables)
+        return replace(_of_spring(name, where, settings, whose), wrong=wrong)
     settings, others = environment.kafkas(variables)
     unread = tuple(f"{each} (of the image)" for each in environment.of_image(others))
     if whose == "server" and any(
         each.key == "process.roles" and each.value == "controller" for each in settings
     ):
-        settings = []  # a controller is no broker
+        settings, wrong = [], ()  # a controller is no broker
     return _Candidate(
-        name=name, where=where, settings=settings, unread=unread, strays=tuple(others)
+        name=name,
+        where=where,
+        settings=settings,
+        unread=unread,
+        wrong=wrong,
+        strays=tuple(others),
     )
 
 
-def _of_profiles(parts: list[list[Setting]], whose: Whose) -> list[_Candidate]:
-    found = spring.profiles(parts)
+def _of_profiles(path: Path, parts: list[list[Setting]], whose: Whose) -> list[_Candidate]:
+    once, repeated = list[list[Setting]](), list[str]()
+    for part in parts:
+        settings, notes = last_of_each(path, part)
+        once.append(settings)
+        repeated += notes
+    found, unread = spring.profiles(once)
+    notes = [
+        f"{path}, line {each.line}: {each.key}={each.value}: what holds on that condition is not "
+        "read: only a profile's name, !name and lists of these are understood"
+        for each in unread
+    ]
     return [
-        _of_spring(
-            name,
-            f"{spring.BEGIN}*" + ("" if len(found) == 1 else f" of the profile {name}"),
-            all_,
-            whose,
+        replace(
+            _of_spring(
+                name,
+                f"{spring.BEGIN}*" + ("" if len(found) == 1 else f" of the profile {name}"),
+                all_,
+                whose,
+            ),
+            notes=(*repeated, *notes, *_imports(path, all_)),
         )
         for name, all_ in found.items()
+    ]
+
+
+def _imports(path: Path, settings: list[Setting]) -> list[str]:
+    return [
+        f"{path}, line {each.line}: {each.key}={each.value}: not read: write what it brings into "
+        "this file"
+        for each in settings
+        if each.key.startswith(_IMPORT)
     ]
 
 
 def _of_spring(name: str, where: str, settings: list[Setting], whose: Whose) -> _Candidate:
     own, others = spring.clients(settings, whose)
     begin = f"{spring.BEGIN}{whose}."
-    wrong = [each for each in others if each.key.lower().startswith(begin)]
     unread = [each for each in others if each.key.lower().startswith(spring.BEGIN)]
+    wrong = [e for e in unread if e.key.lower().startswith(begin) or not spring.is_own(e.key)]
     other = ("producer.", "consumer.")
-    rest = [e.key for e in unread if not e.key.removeprefix(spring.BEGIN).startswith(other)]
+    rest = [
+        each.key
+        for each in unread
+        if each not in wrong and not each.key.removeprefix(spring.BEGIN).startswith(other)
+    ]
     return _Candidate(
         name=name,
         where=where,
         settings=own,
         unread=tuple(f"{key} (Spring's own)" for key in rest),
-        wrong=tuple(
-            f"line {each.line}: {each.key} is not a key of Spring's: "
-            + (
-                f"did you mean {right}?"
-                if (right := spring.own_name(each.key, whose))
-                else f"write {begin}properties.{each.key[len(begin) :].replace('-', '.')}, or "
-                "remove it"
-            )
-            for each in wrong
-        ),
+        wrong=tuple(_not_springs(each, begin) for each in wrong),
         strays=tuple(each for each in others if each not in unread),
         spring=True,
     )
 
 
-def _chosen(path: Path, name: str, whose: Whose, found: Iterable[_Candidate]) -> FileSettings:
-    """The settings of the one that is meant. Raises ConfigFileError."""
-    candidates = [each for each in found if each.settings or each.wrong]
-    if whose == "server":  # a tool beside the brokers has KAFKA_ names as well
-        candidates = [each for each in candidates if _is_broker(each)] or candidates
-    if not candidates:
-        raise ConfigFileError(
-            f"{path} has no settings of a {_word(whose)}: give {_READABLE} that has"
-        )
-    names = [each.name for each in candidates]
-    if name:
-        candidates = [each for each in candidates if each.name == name]
+def _not_springs(setting: Setting, begin: str) -> str:
+    key = setting.key
+    if right := spring.own_name(key):
+        hint = f"did you mean {right}?"
+    elif key.lower().startswith(begin):
+        hint = f"write {begin}properties.{key[len(begin) :].replace('-', '.')}, or remove it"
+    else:
+        hint = "remove it"
+    return f"line {setting.line}: {key} is not a key of Spring's: {hint}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Choice:
+    """Which of those that a file has settings of is meant."""
+
+    path: Path
+    name: str
+    whose: Whose
+    in_vain: Collection[str]
+
+    def of(self, found: list[_Candidate]) -> FileSettings:
+        """The settings of that one. Raises ConfigFileError."""
+        path, whose = self.path, _word(self.whose)
+        candidates = [each for each in found if each.settings] or [e for e in found if e.wrong]
+        if not candidates and found and found[0].spring:
+            candidates = found[:1]  # of the other kind of client alone
+        names = [each.name for each in candidates]
+        if self.name:
+            candidates = [each for each in candidates if each.name == self.name]
+        elif self.whose == "server":  # a tool beside the brokers has KAFKA_ names as well
+            candidates = [each for each in candidates if _is_broker(each)] or candidates
+        if not names:
+            raise ConfigFileError(f"{path} has no settings of a {whose}: give {_READABLE} that has")
         if not candidates:
             raise ConfigFileError(
-                f"{path} has nothing called {name}{did_you_mean(name, names)}: there is "
+                f"{path} has nothing called {self.name}{did_you_mean(self.name, names)}: there is "
                 f"{', '.join(names)}"
             )
-    if len({_but_for_ids(each) for each in candidates}) > 1:
+        if len({self._but_for_ids(each) for each in candidates}) > 1:
+            self._refuse_several([each.name for each in candidates])
+        return _told(path, candidates[0])
+
+    def _refuse_several(self, names: list[str]) -> None:
+        whose, path = _word(self.whose), self.path
+        if len(set(names)) < len(names):
+            raise ConfigFileError(
+                f"{path} has several {whose}s that are called {names[0]}, with settings that "
+                "differ: leave one of them"
+            )
         several = ", ".join(f"{path}:{each}" for each in names)
         raise ConfigFileError(
-            f"{path} has several {_word(whose)}s, with settings that differ: give one of {several}"
+            f"{path} has several {whose}s, with settings that differ: give one of {several}"
         )
-    return _told(path, candidates[0])
+
+    def _but_for_ids(self, candidate: _Candidate) -> frozenset[tuple[str, str]]:
+        """What two of them must have alike to be one."""
+        return frozenset(
+            (each.key, each.value)
+            for each in candidate.settings
+            if not is_known(each.key, _OF_ONE) and not is_known(each.key, self.in_vain)
+        )
 
 
 def _is_broker(candidate: _Candidate) -> bool:
@@ -212,10 +295,15 @@ def _told(path: Path, chosen: _Candidate) -> FileSettings:
     if chosen.unread:
         note += f"; not read: {', '.join(chosen.unread)}"
     settings, repeated = last_of_each(path, chosen.settings)
+    assumed = {text: each.line for each in settings for text in each.assumed}
+    taken = [
+        f"{path}: of {', '.join(f'{text} (line {line})' for text, line in assumed.items())} the "
+        "default was taken: no other file and no environment is read"
+    ]
     return FileSettings(
         path=path,
         settings=tuple(settings),
-        notes=(note, *repeated),
+        notes=(note, *chosen.notes, *repeated, *(taken if assumed else ())),
         wrong=tuple(f"{path}, {sentence}" for sentence in chosen.wrong),
         strays=chosen.strays,
         spring=chosen.spring,
@@ -224,13 +312,6 @@ def _told(path: Path, chosen: _Candidate) -> FileSettings:
 
 def _count(number: int) -> str:
     return f"{number} key{'' if number == 1 else 's'}"
-
-
-def _but_for_ids(candidate: _Candidate) -> frozenset[tuple[str, str]]:
-    """What two of them must have alike to be one."""
-    return frozenset(
-        (each.key, each.value) for each in candidate.settings if not is_known(each.key, _OF_ONE)
-    )
 
 
 def _word(whose: Whose) -> str:

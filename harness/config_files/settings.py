@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from harness.model.spelling import is_known
+from harness.model import spelling
 
 # Of whom a file is asked: the options --producer-config, --consumer-config, --server-properties and
 # --topic-config.
@@ -44,6 +44,7 @@ class Setting:
     line: int  # where it begins, from 1
     name: str = ""  # what the file calls it, where that is another name
     problem: str = ""  # why its value cannot be known, with the remedy: matters where it is used
+    assumed: tuple[str, ...] = ()  # placeholders whose default stands in the value
 
     @property
     def told(self) -> str:
@@ -97,7 +98,7 @@ def listed(sentences: Iterable[str]) -> str:
 def reason_for(key: str, reasons: Mapping[str, str]) -> str | None:
     """Why a key is treated otherwise; one in `reasons` that ends in a dot stands for all keys that
     begin so."""
-    return next((why for each, why in reasons.items() if is_known(key, (each,))), None)
+    return next((why for each, why in reasons.items() if spelling.is_known(key, (each,))), None)
 
 
 def foreign_class(settings: Mapping[str, Any]) -> str | None:
@@ -107,12 +108,12 @@ def foreign_class(settings: Mapping[str, Any]) -> str | None:
     return next((name for name in named if not name.startswith(_APACHES)), None)
 
 
-def classes_in(key: str, value: object) -> list[str]:
-    """The classes that a setting names."""
-    if not _NAMES_A_CLASS.search(key):
+def classes_in(key: str, value: object, *, is_known: bool = False) -> list[str]:
+    """The classes that a setting names. `is_known`: Kafka looks for whatever stands there."""
+    if not (is_known or _NAMES_A_CLASS.search(key)):
         return []
-    names = (name.strip() for name in str(value).split(","))
-    return [name for name in names if _CLASS.fullmatch(name)]
+    names = [name for part in str(value).split(",") if (name := part.strip())]
+    return names if is_known else [name for name in names if _CLASS.fullmatch(name)]
 
 
 def left_out_note(path: Path, left_out: Mapping[str, str]) -> list[str]:

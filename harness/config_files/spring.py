@@ -6,7 +6,10 @@
     spring.kafka.properties.client.dns.lookup=…                 of both kinds of client
 
 The later wins: `spring.kafka.properties.*`, `spring.kafka.producer.*`, its `properties.*`. Names
-are relaxed (batchSize, batch_size), durations count in ms and sizes in bytes where no unit is told.
+are relaxed (batchSize, batch_size; not batch.size, whose dot is a level), durations count in ms and
+sizes in bytes where no unit is told.
+
+Of the conditions of a document a profile's name, `!name` and lists of these are understood.
 Source: Spring Boot 3, KafkaProperties; "Relaxed Binding", "Converting Durations", "… Data Sizes".
 """
 
@@ -14,11 +17,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from harness.config_files.environment import key_of
-from harness.config_files.placeholders import as_kafkas
+from harness.config_files.placeholders import Resolver
 from harness.config_files.settings import Setting
 from harness.config_files.yaml_file import Text, Tree
 from harness.model.spelling import slip
@@ -26,6 +28,12 @@ from harness.model.spelling import slip
 BEGIN: Final = "spring.kafka."
 DEFAULT: Final = "default"  # the profile that is active where none is named
 _PROFILE = ("spring.config.activate.on-profile", "spring.profiles")
+_PLATFORM = "spring.config.activate.on-cloud-platform"
+# What it has below spring.kafka. beside the two kinds of client.
+_OTHERS = (
+    *("admin", "bootstrap-servers", "client-id", "jaas", "listener", "properties", "retry"),
+    *("security", "ssl", "streams", "template"),
+)
 _UNITS_MS = {"ns": 1e-6, "us": 1e-3, "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
 _UNITS_MS["d"] = 86_400_000
 _BYTES = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
@@ -99,11 +107,24 @@ _KEYS: dict[str, dict[str, _Own]] = {
 }
 
 
-def own_name(key: str, role: str) -> str | None:
-    """Spring's own name that an unknown one is a slip of; None where it is none's."""
-    begin = f"{BEGIN}{role}."
-    found = slip(key[len(begin) :], _KEYS[role])
-    return found and begin + found
+def own_name(key: str) -> str | None:
+    """Spring's own name that an unknown one below spring.kafka. is a slip of; None where it is
+    none's."""
+    first, dot, rest = key[len(BEGIN) :].partition(".")
+    for role, keys in _KEYS.items():
+        if first == role:
+            found = slip(rest, keys)
+            return found and f"{BEGIN}{role}.{found}"
+        if first in keys:
+            return f"{BEGIN}{role}.{first}"
+    found = slip(first, (*_KEYS, *_OTHERS))
+    return found and f"{BEGIN}{found}{dot}{rest}"
+
+
+def is_own(key: str) -> bool:
+    """Whether Spring has keys of that beginning below spring.kafka."""
+    first = _relaxed(key)[len(BEGIN) :].partition(".")[0]
+    return first.partition("[")[0] in {_relaxed(each) for each in (*_KEYS, *_OTHERS)}
 
 
 def is_spring(settings: Iterable[Setting]) -> bool:
@@ -112,13 +133,23 @@ def is_spring(settings: Iterable[Setting]) -> bool:
 
 
 def of_variables(variables: Iterable[Setting]) -> list[Setting]:
-    """SPRING_KAFKA_PRODUCER_ACKS as spring.kafka.producer.acks; all others as they are."""
+    """SPRING_KAFKA_PRODUCER_BATCHSIZE and …_BATCH_SIZE as spring.kafka.producer.batch-size; all
+    others as they are."""
     return [
-        Setting(key=key_of(each.key), value=each.value, line=each.line, problem=each.problem)
-        if each.key.startswith("SPRING_")
-        else each
+        replace(each, key=_of_variable(each.key)) if each.key.startswith("SPRING_") else each
         for each in variables
     ]
+
+
+def _of_variable(name: str) -> str:
+    dotted = name.lower().replace("_", ".")
+    plain = {
+        (begin + own).replace("-", "").replace(".", ""): begin + own
+        for role, keys in _KEYS.items()
+        for begin in (BEGIN, f"{BEGIN}{role}.")
+        for own in (_BOTH if begin == BEGIN else keys)
+    }
+    return plain.get(dotted.replace(".", ""), dotted)
 
 
 def flat(document: Tree) -> list[Setting]:
@@ -140,30 +171,34 @@ def _flat(path: str, tree: Any) -> Iterator[Setting]:
         yield Setting(key=path, value=str(tree), line=tree.line)
 
 
-def profiles(documents: list[list[Setting]]) -> dict[str, list[Setting]]:
-    """The settings by profile, `default` without any: what holds always, then what it adds."""
+def profiles(documents: list[list[Setting]]) -> tuple[dict[str, list[Setting]], list[Setting]]:
+    """The settings by profile, `default` without any: what holds always, then what it adds. And
+    the conditions that are not understood, whose documents are not read."""
     named: list[tuple[str, list[Setting]]] = []
+    unread: list[Setting] = []
     for document in documents:
-        by_name = {_relaxed(each.key): each.value for each in document}
-        asked = next((by_name[_relaxed(key)] for key in _PROFILE if _relaxed(key) in by_name), "")
-        named.append((asked, document))
-    names = {name for asked, _ in named for name in re.findall(r"[\w.+-]+", asked)}
+        by_name = {_relaxed(each.key): each for each in document}
+        asked = next((by_name[_relaxed(key)] for key in _PROFILE if _relaxed(key) in by_name), None)
+        other = by_name.get(_relaxed(_PLATFORM))
+        if asked and set(asked.value) & set("&()"):
+            other = other or asked
+        if other:
+            unread.append(other)
+        else:
+            named.append((asked.value if asked else "", document))
+    names = {name for asked, _ in named for name in re.findall(r"[^\s!,|]+", asked)}
     return {
         name: [each for asked, document in named if _active(asked, name) for each in document]
         for name in (DEFAULT, *sorted(names - {DEFAULT}))
-    }
+    }, unread
 
 
 def _active(asked: str, name: str) -> bool:
-    """Whether a document holds with that profile alone: `prod`, `prod | dev`, `prod & !dev`."""
-    if not asked:
-        return True
-
-    def holds(word: str) -> bool:
-        word = word.strip(" ()")
-        return word[1:].strip() != name if word.startswith("!") else word == name
-
-    return any(all(holds(word) for word in each.split("&")) for each in re.split(r"[|,]", asked))
+    """Whether a document holds with that profile alone: `prod`, `!dev`, `prod, dev`."""
+    words = [word.strip() for word in re.split("[|,]", asked)]
+    return not asked or any(
+        word[1:].strip() != name if word.startswith("!") else word == name for word in words
+    )
 
 
 def clients(settings: list[Setting], role: str) -> tuple[list[Setting], list[Setting]]:
@@ -174,6 +209,7 @@ def clients(settings: list[Setting], role: str) -> tuple[list[Setting], list[Set
     def lookup(name: str) -> str | None:
         return known.get(_relaxed(name))
 
+    resolver = Resolver(dialect="spring", lookup=lookup)
     layers: tuple[list[Setting], ...] = ([], [], [], [])
     others = []
     for each in settings:
@@ -182,9 +218,20 @@ def clients(settings: list[Setting], role: str) -> tuple[list[Setting], list[Set
             others.append(each)
             continue
         layer, kafka, plain = place
-        layers[layer].append(as_kafkas(each, kafka, lookup, plain))
+        layers[layer].append(_as_kafkas(resolver.resolved(each), kafka, plain))
     last = {each.key: each for layer in layers for each in layer}
     return list(last.values()), others
+
+
+def _as_kafkas(setting: Setting, key: str, plain: Callable[[str], str]) -> Setting:
+    """Under Kafka's name, the value as Kafka has it; with the problem where that cannot be."""
+    own = replace(setting, key=key, name=setting.key)
+    if own.problem:
+        return own
+    try:
+        return replace(own, value=plain(own.value))
+    except ValueError as error:
+        return replace(own, problem=str(error))
 
 
 def _place(key: str, role: str) -> tuple[int, str, Callable[[str], str]] | None:
@@ -202,7 +249,7 @@ def _place(key: str, role: str) -> tuple[int, str, Callable[[str], str]] | None:
         if own is None and (name := _in_map(key, begin)):
             return layer, name, str
         for spelled, which in (own or {}).items():
-            if _relaxed(key).replace(".", "") == _relaxed(begin + spelled).replace(".", ""):
+            if _relaxed(key) == _relaxed(begin + spelled):
                 return layer, which.kafka, which.plain
     return None
 

@@ -40,10 +40,10 @@ Tree = Text | dict[Text, Any] | list[Any]
 def read_yaml(path: Path, text: str) -> list[Tree]:
     """The documents of a file's text, mappings and lists as Python's, scalars as Text. Raises
     ConfigFileError."""
-    loader = yaml.SafeLoader(text)
-    reading = _Reading(path, loader)
     found = []
     try:
+        loader = yaml.SafeLoader(text)
+        reading = _Reading(path, loader)
         while loader.check_node():
             found.append(reading.tree(loader.get_node(), ()))
     except yaml.YAMLError as error:
@@ -51,8 +51,8 @@ def read_yaml(path: Path, text: str) -> list[Tree]:
         where = f", line {mark.line + 1}" if mark else ""
         what = getattr(error, "problem", None) or "it cannot be read"
         raise ConfigFileError(f"{path}{where}: not YAML: {what}") from None
-    finally:
-        loader.dispose()
+    except RecursionError:
+        raise ConfigFileError(f"{path}: mappings within mappings, too deep to be read") from None
     return found
 
 

@@ -33,6 +33,11 @@ class Documented(NamedTuple):
         return f"{self.type} in {self.valid}" if limits else self.type
 
 
+def is_class(key: str, of: Documented | None) -> bool:
+    """Whether Kafka looks for a class of each name that stands there."""
+    return of is not None and (of.type == "class" or key.endswith((".class.name", "reporters")))
+
+
 def wrong_value(value: object, of: Documented) -> str | None:
     """Why a value cannot be that key's; None if it can."""
     text = str(value).strip()

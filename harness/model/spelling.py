@@ -13,6 +13,7 @@ import difflib
 from collections.abc import Collection, Iterable
 
 SLIP_EDITS = 2
+_SHORT = 8  # letters: such words are like others by chance
 
 
 def edits(word: str, other: str) -> int:
@@ -47,28 +48,34 @@ def is_known(key: str, known: Collection[str]) -> bool:
 
 
 def known_end(key: str, known: Collection[str]) -> str | None:
-    """The known key that an unknown one is, or ends in, but for case, `_` and `-`, or a slip of
-    one; None where there is none.
+    """The known key that an unknown one is, or ends in, but for case and where its words end, or a
+    slip of one; None where there is none.
 
-    spring.kafka.producer.acks  =>  acks        KAFKA_LINGER_MS  =>  linger.ms
+    spring.kafka.producer.acks  =>  acks        KAFKA_LINGER_MS, lingerMs  =>  linger.ms
     """
     plain = {_dotted(each): each for each in sorted(known) if not each.endswith(".")}
+    joined = {_joined(each): each for each in plain.values()}
     parts = _dotted(key).split(".")
     ends = [".".join(parts[at:]) for at in range(len(parts))]
     for end in ends:
-        if end in plain:
-            return plain[end]
+        if found := joined.get(_joined(end)):
+            return found
     for end in ends:
         alike = [each for each in plain if each.count(".") == end.count(".")]
-        found = slip(end, alike)
+        slipped = slip(end, alike)
         # Short words are like others by chance.
-        if found and edits(end, found) <= (SLIP_EDITS if "." in end else 1):
-            return plain[found]
-    return None
+        if slipped and edits(end, slipped) <= (SLIP_EDITS if "." in end else 1):
+            return plain[slipped]
+    found = slip(_joined(key), joined) if len(_joined(key)) > _SHORT else None
+    return found and joined[found]
 
 
 def _dotted(key: str) -> str:
     return key.lower().replace("_", ".").replace("-", ".")
+
+
+def _joined(key: str) -> str:
+    return _dotted(key).replace(".", "")
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

@@ -76,13 +76,32 @@ class Opened:
     raw: Mapping[str, Any]
     settings: Mapping[str, Any]
 
-    def tables(self, raw: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Its tables, or others in their place, with what is set. Raises ScenarioError."""
-        return with_overrides(self.path, self.raw if raw is None else raw, self.settings)
+    def tables(self) -> dict[str, Any]:
+        """Its tables with what is set. Raises ScenarioError."""
+        return with_overrides(self.path, self.raw, self.settings)
 
-    def shape(self, raw: Mapping[str, Any] | None = None) -> Scenario:
-        """The same as a scenario of which only keys and types are right. Raises ScenarioError."""
-        return shaped(self.tables(raw), self.path.name)
+    def shape(self, tables: Mapping[str, Any] | None = None) -> Scenario:
+        """These tables, or those of `tables()`, as a scenario of which only keys and types are
+        right. Raises ScenarioError."""
+        return shaped(self.tables() if tables is None else tables, self.path.name)
+
+    def own_and_set(self, section: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        """A section's keys as the file has them, and what is set of them. One that is set as a
+        whole, or within one that is, is no longer the file's."""
+        own, given = _table_at(self.raw, section), dict[str, Any]()
+        for path, value in self.settings.items():
+            if f"{section}.".startswith(f"{path}."):
+                own, given = {}, _table_at(value, section[len(path) + 1 :])
+            elif path.startswith(f"{section}."):
+                given[path[len(section) + 1 :]] = value
+        return own, given
+
+
+def _table_at(tables: Any, path: str) -> dict[str, Any]:
+    """The table at a dotted path; nothing where there is none, which its model refuses."""
+    for part in path.split(".") if path else ():
+        tables = tables.get(part) if isinstance(tables, Mapping) else None
+    return dict(tables) if isinstance(tables, Mapping) else {}
 
 
 def opened(which: str, settings: Mapping[str, Any]) -> Opened:
@@ -157,10 +176,12 @@ def read_raw(path: Path, seen: tuple[Path, ...] = ()) -> dict[str, Any]:
     base = raw.pop("extends", None)
     whole = raw
     if base is not None:
+        if not isinstance(base, str):
+            raise ScenarioError(f"{path.name}: extends: write a scenario's name, got {base!r}")
         if path in seen:
             raise ScenarioError(f"{path.name}: extends itself; remove one `extends`")
         beside = path.parent / f"{base}.toml"
-        below = read_raw(beside if beside.is_file() else scenario_path(str(base)), (*seen, path))
+        below = read_raw(beside if beside.is_file() else scenario_path(base), (*seen, path))
         whole = _merge(below, raw)
     for sentence in in_file(raw, whole):
         raise ScenarioError(f"{path.name}: {sentence}")

@@ -17,7 +17,7 @@ its own keys. Where the release of a cluster is not that of the jars, a note say
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,9 +25,9 @@ from harness.clients.java_keys import KEYS, LEFT_OUT, ROLES, librdkafkas_names
 from harness.clients.plugins import may_be_a_plugins
 from harness.cluster.backend import Backend
 from harness.cluster.nodes import ClusterError
-from harness.config_files.placeholders import template_in
+from harness.config_files.placeholders import is_provided, template_in
 from harness.config_files.settings import classes_in, foreign_class
-from harness.distribution.documented import wrong_value
+from harness.distribution.documented import is_class, wrong_value
 from harness.distribution.kafka_home import KAFKA_VERSION, KafkaHome
 from harness.distribution.known_keys import Keys, KnownKeys, has_class, known_keys
 from harness.host.java import find_java
@@ -150,7 +150,8 @@ def found_in(sections: tuple[Section, ...], allowed: tuple[str, ...], lines: Lin
         for key, value in section.settings.items():
             told = f"{places[key]}: {key}" if key in places else f"{section.name}.{key}"
             if is_known(key, section.known):
-                wrong += [f"{told}{why}" for why in _of_value(section, key, value)]
+                providers = () if key in places else _providers(section.settings)
+                wrong += [f"{told}{why}" for why in _of_value(section, key, value, providers)]
                 continue
             passes = key in allowed or (plugin is not None and may_be_a_plugins(key, everyones))
             if why := _refusal(section, key, sections, passes=passes):
@@ -160,14 +161,21 @@ def found_in(sections: tuple[Section, ...], allowed: tuple[str, ...], lines: Lin
     return Found(wrong=tuple(wrong), notes=tuple(notes))
 
 
-def _of_value(section: Section, key: str, value: Any) -> Iterable[str]:
+def _providers(settings: Mapping[str, Any]) -> list[str]:
+    """The providers that Kafka asks for values while it starts (KIP-421)."""
+    return [name.strip() for name in str(settings.get("config.providers", "")).split(",")]
+
+
+def _of_value(section: Section, key: str, value: Any, providers: Collection[str]) -> Iterable[str]:
     """What is wrong with a known key's value."""
     text, documented = kafka_text(value), section.known.get(key)
+    if is_provided(text, providers):
+        return
     if why := documented and wrong_value(text, documented):
         yield f" = {text}: {why}"
-    elif template := template_in(text):
+    elif template := template_in(text, providers):
         yield f" = {text}: {template} is a template's: write the value that it stands for"
-    for name in classes_in(key, text):
+    for name in classes_in(key, text, is_known=is_class(key, documented)):
         if section.lacking(name):
             yield f": the class {name} is in none of the jars, and no broker would start: remove it"
 

@@ -16,7 +16,7 @@ Mode = Literal["zookeeper", "kraft"]
 
 _NAMES = {"zookeeper": "ZooKeeper", "kraft": "KRaft"}
 # One that ends in a dot stands for all that begin so.
-_ONLY: dict[Mode, tuple[str, ...]] = {
+ONLY: dict[Mode, tuple[str, ...]] = {
     "kraft": (
         "broker.heartbeat.interval.ms",
         "broker.session.timeout.ms",
@@ -53,4 +53,4 @@ def without_effect(key: str, mode: Mode) -> str | None:
     """Why a broker's key does nothing in a cluster of that mode; None where it counts."""
     other: Mode = "kraft" if mode == "zookeeper" else "zookeeper"
     why = f"this cluster uses {_NAMES[mode]}, and the key belongs to {_NAMES[other]}"
-    return reason_for(key, dict.fromkeys(_ONLY[other], why))
+    return reason_for(key, dict.fromkeys(ONLY[other], why))

@@ -34,10 +34,11 @@ def in_file(own: Mapping[str, Any], inherited: Mapping[str, Any]) -> Iterator[st
     yield from _in_mixed(own)
 
 
-def in_settings(settings: Iterable[str], tables: Mapping[str, Any]) -> Iterator[str]:
+def in_settings(settings: Mapping[str, Any], tables: Mapping[str, Any]) -> Iterator[str]:
     """What `--set` and its like name in vain. `tables`: the scenario with them."""
-    begin = "workload."
+    begin, whole = "workload.", settings.get("workload")
     keys = [path.removeprefix(begin) for path in settings if path.startswith(begin)]
+    keys += whole if isinstance(whole, Mapping) else ()
     work = tables.get("workload")
     kind = str(work.get("kind")) if isinstance(work, Mapping) else ""
     yield from _of_kind(keys, kind, "--set workload.{}")

@@ -32,6 +32,7 @@ OF_TRANSACTIONS = frozenset(
 )
 A_GROUP = "workload.group_consumers or workload.transformers"
 OF_GROUPS = OF_COMMITS | {"skipped", "reprocessed", "two-owners", "unowned-partition"}
+_MINIMUM = "min.insync.replicas"
 OF_TRANSFORMERS = frozenset({"no-output", "two-outputs"})
 
 
@@ -57,15 +58,7 @@ def _cluster_problems(scenario: Scenario) -> list[str]:
             f"topic.replication_factor is {topic.replication_factor} but cluster.brokers is "
             f"{cluster.brokers}: lower the one or raise the other"
         )
-    for where, keys in (("topic.config", topic.config), ("cluster.server", cluster.server)):
-        minimum = keys.get("min.insync.replicas")
-        if minimum is not None and not str(minimum).isdecimal():
-            problems.append(f"{where}.min.insync.replicas is {minimum!r}, not a whole number")
-        elif minimum is not None and int(minimum) > topic.replication_factor:
-            problems.append(
-                f"{where}.min.insync.replicas is {minimum} but topic.replication_factor is "
-                f"{topic.replication_factor}: no send with acks=all could ever succeed"
-            )
+    problems += _replica_problems(scenario)
     for section, settings in (("server", cluster.server), ("zoo", cluster.zoo)):
         for key in settings:
             if key in OWNED_BY_HARNESS[section] or key.startswith("server."):
@@ -93,6 +86,35 @@ def _cluster_problems(scenario: Scenario) -> list[str]:
             f"topic.leader: {topic.leader!r} is unknown: use any, controller, "
             "not-controller or kafkaN"
         )
+    return problems
+
+
+def _replica_problems(scenario: Scenario) -> list[str]:
+    """Numbers of replicas that the topic, or one of Kafka's own that is used, cannot have."""
+    cluster, topic, work = scenario.cluster, scenario.topic, scenario.workload
+    problems = []
+    for where, keys in (("topic.config", topic.config), ("cluster.server", cluster.server)):
+        minimum = keys.get(_MINIMUM)
+        if minimum is not None and not str(minimum).isdecimal():
+            problems.append(f"{where}.{_MINIMUM} is {minimum!r}, not a whole number")
+        elif minimum is not None and int(minimum) > topic.replication_factor:
+            told = f"{where}.{_MINIMUM} is {minimum} but topic.replication_factor is "
+            if keys is topic.config or _MINIMUM not in topic.config:
+                problems.append(
+                    f"{told}{topic.replication_factor}: no send with acks=all could ever succeed"
+                )
+    used = {
+        "offsets.topic": has_group(work),
+        "transaction.state.log": "transactional.id" in work.producer,
+    }
+    for name in (each for each, needed in used.items() if needed):
+        key = f"{name}.replication.factor"
+        replicas = str(cluster.server.get(key, 1))
+        if replicas.isdecimal() and int(replicas) > cluster.brokers:
+            problems.append(
+                f"cluster.server.{key} is {replicas} but cluster.brokers is {cluster.brokers}: "
+                f"nobody could ever be served: add --set cluster.server.{key}={cluster.brokers}"
+            )
     return problems
 
 

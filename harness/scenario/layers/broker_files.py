@@ -25,19 +25,22 @@ from harness.config_files.settings import (
     reason_for,
 )
 from harness.config_files.strimzi import PARTITIONS, REPLICAS
+from harness.distribution.documented import is_class
+from harness.distribution.known_keys import Keys
 from harness.model.spelling import is_known
-from harness.scenario.metadata_modes import without_effect
+from harness.scenario.metadata_modes import ONLY, without_effect
 
 _PLAINTEXT = "a run's nodes and clients use plaintext connections"
 _OWN_ADDRESS = "the harness sets broker ids, addresses and directories"
 _NOBODY = "nobody has to be let in: the run's clients have no names"
 _NO_JAR = "none of the jars has that class, and no broker would start"
-_TIERED = "remote.log."
-_NO_TIERS = "tiered storage, whose class none of the jars has"
+_TIERED, _TIERS = "remote.log.", "remote.log.storage.manager.class.name"
+_NO_TIERS = "tiered storage, for which there is no class"
 # What a user may not set, with the reason; one that ends in a dot stands for all that begin so.
 _LEFT_OUT = {
     **dict.fromkeys(OWNED_BY_HARNESS["server"], _OWN_ADDRESS),
     **dict.fromkeys(("advertised.", "log.dir", "broker.id.generation.enable"), _OWN_ADDRESS),
+    "broker.rack": "one broker's own: each has a rack of its own, or cluster.racks says which",
     **dict.fromkeys(
         ("ssl.", "sasl.", "security.", "listener.", "inter.broker.listener.name"), _PLAINTEXT
     ),
@@ -65,7 +68,7 @@ class BrokerFile:
 
 def read_server_properties(
     path: Path,
-    known: Collection[str] = (),
+    known: Keys | None = None,
     others: Collection[str] = (),
     *,
     lacks: Callable[[str], bool] = lambda _: False,
@@ -76,19 +79,22 @@ def read_server_properties(
     `known`: the brokers' keys, where they are known; `others`: those of topics, too. `lacks`:
     whether it is known that no jar has a class. Raises ConfigFileError.
     """
-    file = read_config_file(path, "server")
+    file = read_config_file(path, "server", (*_LEFT_OUT, *ONLY["kraft"]))
     left_out: dict[str, str] = {}
     absent = []
+    known = known or {}
     for each in file.settings:
-        missing = [name for name in classes_in(each.key, each.value) if lacks(name)]
+        looked_for = is_class(each.key, known.get(each.key))
+        names = classes_in(each.key, each.value, is_known=looked_for)
+        missing = [name for name in names if lacks(name)]
         why = reason_for(each.key, _LEFT_OUT) or without_effect(each.key, "zookeeper")
         if missing and each.key in known:
             absent += missing
             why = why or _NO_JAR
         if why:
             left_out[each.key] = why
-    if any(why == _NO_JAR and key.startswith(_TIERED) for key, why in left_out.items()):
-        tiered = (each.key for each in file.settings if each.key.startswith(_TIERED))
+    tiered = [each.key for each in file.settings if each.key.startswith(_TIERED)]
+    if tiered and (_TIERS not in tiered or left_out.get(_TIERS) == _NO_JAR):
         left_out |= {key: _NO_TIERS for key in tiered if key not in left_out}
     kept = [each for each in file.settings if each.key not in left_out]
     of_classes = [

@@ -46,6 +46,10 @@ from harness.scenario.layers.topic_synonyms import DECISIVE, in_vain
 from harness.scenario.rules import OF_TRANSACTIONS, problems
 
 _INSTANCE = "group.instance.id"
+_OF_NODES = {"server": "cluster.server", "topic": "topic.config"}
+_NEW_TOPIC = {
+    key: TopicPart.model_fields[key].default for key in ("partitions", "replication_factor")
+}
 Origins = dict[str, dict[str, str]]  # section -> key -> where its value comes from
 
 
@@ -72,8 +76,8 @@ class Laid:
 
 def lay(own: file.Opened, files: Files) -> Laid:
     """What a run of that scenario with these files has. Raises ScenarioError."""
-    with_files, notes, replaced = with_broker_files(own, files)
-    tables, shape = own.tables(with_files), own.shape(with_files)
+    tables, notes, replaced = with_broker_files(own, files)
+    shape = own.shape(tables)
     clients = {role: _client(role, own, files, shape) for role in ROLES}
     notes += [note for role in ROLES for note in _of_client(role, clients[role], files, own.which)]
     config = {role: dict(clients[role].config) for role in ROLES}
@@ -110,18 +114,16 @@ def by_layer(origins: Mapping[str, str], config: Mapping[str, Any]) -> str:
 
 
 def with_broker_files(own: file.Opened, files: Files) -> tuple[dict[str, Any], list[str], bool]:
-    """A scenario's tables with a broker's and a topic's file laid over, not yet what is set; notes;
+    """A scenario's tables with a broker's and a topic's file between it and what is set; notes;
     and whether something of the scenario was replaced."""
-    raw, settings = own.raw, own.settings
-    server, config = _section_of(raw, "cluster", "server"), _section_of(raw, "topic", "config")
+    (server, set_server), (config, set_config) = map(own.own_and_set, _OF_NODES.values())
+    topic, set_topic = own.own_and_set("topic")
     of_server, of_topic = files.server.settings, dict(files.topic.settings)
     numbers = {key: of_topic.pop(name) for key, name in numbers_of(files.topic).items()}
-    topic = dict(raw.get("topic") or {})
-    _, set_too = _own_and_set(own, "topic", "config")
     decisive: dict[str, str] = {
         key: of_server[key]
         for key in DECISIVE
-        if key in of_server and key in config and key not in of_topic and key not in set_too
+        if key in of_server and key in config and key not in of_topic and key not in set_config
     }
     notes = [
         f"{files.server.lines[key]}: {key} = {value} is the run's topic's, in place of the "
@@ -137,22 +139,18 @@ def with_broker_files(own: file.Opened, files: Files) -> tuple[dict[str, Any], l
         for whose, values in gone.items()
         if values
     ]
-    server, config = {**server, **of_server}, {**config, **decisive, **of_topic}
-    sections = {
-        "cluster": {**dict(raw.get("cluster") or {}), "server": server},
-        "topic": {**topic, **{k: _number(v) for k, v in numbers.items()}, "config": config},
+    tables = own.tables()
+    brokers = {**server, **of_server, **set_server}
+    topics = {**config, **decisive, **of_topic, **set_config}
+    whole = {
+        **dict(tables.get("topic") or {}),
+        **{key: _number(text) for key, text in numbers.items() if key not in set_topic},
     }
-    made = TopicPart()
-    has = {
-        "partitions": made.partitions,
-        "replication_factor": made.replication_factor,
-        **sections["topic"],
-        **{k.removeprefix("topic."): v for k, v in settings.items() if k.startswith("topic.")},
-        **config,
-        **set_too,
-    }
-    notes += _in_vain(files.server, has, {**SERVER_DEFAULTS, **server}, decisive)
-    return {**raw, **sections}, notes, bool(decisive or any(gone.values()))
+    tables["cluster"] = {**dict(tables.get("cluster") or {}), "server": brokers}
+    tables["topic"] = {**whole, "config": topics}
+    has = {**_NEW_TOPIC, **whole, **topics}
+    notes += _in_vain(files.server, has, {**SERVER_DEFAULTS, **brokers}, decisive)
+    return tables, notes, bool(decisive or any(gone.values()))
 
 
 def _in_vain(
@@ -174,12 +172,10 @@ def _in_vain(
 def _origins_of_nodes(opened: file.Opened, files: Files, tables: Mapping[str, Any]) -> Origins:
     """Where the brokers' and the topic's settings come from."""
     found: Origins = {}
-    for whose, (part, name), of_file in (
-        ("server", ("cluster", "server"), files.server),
-        ("topic", ("topic", "config"), files.topic),
-    ):
-        own, given = _own_and_set(opened, part, name)
-        now = _section_of(tables, part, name)
+    for whose, of_file in (("server", files.server), ("topic", files.topic)):
+        own, given = opened.own_and_set(_OF_NODES[whose])
+        part, name = _OF_NODES[whose].split(".")
+        now = tables[part][name]
         ours = SERVER_DEFAULTS if whose == "server" else {}
         lines = {k: Path(line).name for k, line in files.server.lines.items() if k in DECISIVE}
         origins = {
@@ -199,7 +195,7 @@ def _origins_of_nodes(opened: file.Opened, files: Files, tables: Mapping[str, An
 def _client(role: Role, opened: file.Opened, files: Files, shape: Scenario) -> Layered:
     """A client's configuration from all its layers. Raises ScenarioError for settings that promises
     depend on and that cannot be understood."""
-    own, given = _own_and_set(opened, "workload", role)
+    own, given = opened.own_and_set(f"workload.{role}")
     of_file = files.clients.get(role)
     told: ClientName = shape.workload.client_defaults or JAVA
     asked = {**own, **given} if of_file is None else given
@@ -308,30 +304,6 @@ def _commits(client: Layered, of_file: ClientConfig | None, work: WorkloadPart) 
 
 
 # Tables
-
-
-def _section_of(tables: Mapping[str, Any], part: str, name: str) -> dict[str, Any]:
-    """A section's keys; none where it is no table, which its model refuses."""
-    outer = tables.get(part)
-    inner = outer.get(name) if isinstance(outer, Mapping) else None
-    return dict(inner) if isinstance(inner, Mapping) else {}
-
-
-def _own_and_set(
-    opened: file.Opened, part: str, name: str
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A section as the scenario has it, and what `--set` says of it; one that is set as a whole is
-    no longer the scenario's."""
-    own, given = _section_of(opened.raw, part, name), dict[str, Any]()
-    begin = f"{part}.{name}."
-    for path, value in opened.settings.items():
-        if path == part:
-            own, given = {}, _section_of(opened.settings, part, name)
-        elif path == f"{part}.{name}":
-            own, given = {}, dict(value) if isinstance(value, Mapping) else {}
-        elif path.startswith(begin):
-            given[path[len(begin) :]] = value
-    return own, given
 
 
 def _changed(own: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from harness.clients import user_file
 from harness.clients.java_keys import ROLES, Role
@@ -31,7 +30,7 @@ def read_files(
     own: Opened, paths: Paths, release: Release, *, foreign: bool
 ) -> tuple[Files, tuple[str, ...]]:
     """The files of a run of that scenario, and notes on them. Raises ScenarioError."""
-    shape, settings = own.shape(), own.settings
+    shape = own.shape()
     wrong: list[str] = []
     clients: dict[Role, user_file.ClientConfig] = {}
     for role in ROLES:
@@ -50,12 +49,10 @@ def read_files(
     server, topic = _of_nodes(paths, release, wrong)
     files = Files(clients=clients, paths=paths, server=server, topic=topic)
     with_files, _, _ = with_broker_files(own, files)
-    lines = {"cluster.server": _not_set("cluster.server", server, settings)}
+    lines = {"cluster.server": _not_set(own, "cluster.server", server.lines)}
     # A broker's file says what the topic has of what decides losses, too.
-    lines["topic.config"] = {
-        **{k: line for k, line in server.lines.items() if k in DECISIVE},
-        **_not_set("topic.config", topic, settings),
-    }
+    decisive = {k: line for k, line in server.lines.items() if k in DECISIVE}
+    lines["topic.config"] = _not_set(own, "topic.config", {**decisive, **topic.lines})
     found = check_keys(own.shape(with_files), release, lines)
     in_file = tuple(place for places in lines.values() for place in places.values())
     wrong += [s if s.startswith(in_file) else f"{own.which}: {s}" for s in found.wrong]
@@ -71,7 +68,7 @@ def _of_nodes(paths: Paths, release: Release, wrong: list[str]) -> tuple[BrokerF
     server, topic = BrokerFile(), BrokerFile()
     try:
         if "server" in paths:
-            known = release.known.server if release.known else ()
+            known = release.known.server if release.known else None
             server = read_server_properties(
                 paths["server"], known, release.others, lacks=release.lacks
             )
@@ -86,9 +83,10 @@ def _of_nodes(paths: Paths, release: Release, wrong: list[str]) -> tuple[BrokerF
     return server, topic
 
 
-def _not_set(section: str, of_file: BrokerFile, settings: Mapping[str, Any]) -> dict[str, str]:
+def _not_set(own: Opened, section: str, lines: Mapping[str, str]) -> dict[str, str]:
     """Where a file's keys stand that `--set` does not overrule."""
-    return {k: line for k, line in of_file.lines.items() if f"{section}.{k}" not in settings}
+    _, given = own.own_and_set(section)
+    return {key: line for key, line in lines.items() if key not in given}
 
 
 def _unchecked(paths: Paths, release: Release) -> list[str]:

@@ -327,7 +327,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_key(written: Write) -> None:
 
 def test_a_file_that_is_not_there_or_no_text_is_refused(tmp_path: Path) -> None:
     binary = tmp_path / "keystore.jks"
-    binary.write_bytes(b"\xfe\xed\xfe\xed")
+    binary.write_bytes(b"\xfe\xed\xfe\xed\0\0\0\2")
 
     with pytest.raises(ConfigFileError, match="nowhere cannot be read: No such file"):
         read(tmp_path / "nowhere", "producer")

@@ -20,7 +20,8 @@ def read(tmp_path: Path) -> Read:
     def written(name: str, text: str, whose: Whose, choice: str = "") -> FileSettings:
         path = tmp_path / name
         path.write_text(text)
-        return read_config_file(Path(f"{path}:{choice}") if choice else path, whose)
+        given = Path(f"{path}:{choice}") if choice else path
+        return read_config_file(given, whose, ("node.id", "listener."))
 
     return written
 
@@ -98,6 +99,9 @@ def test_spring_s_durations_and_words_become_kafka_s(read: Read) -> None:
         ("spring.kafka.producer.batch_size=1MB\n", {"batch.size": "1048576"}),
         ("spring.kafka.producer.properties[acks]=1\n", {"acks": "1"}),
         ("SPRING_KAFKA_PRODUCER_BATCHSIZE=7\n", {"batch.size": "7"}),
+        ("SPRING_KAFKA_PRODUCER_BATCH_SIZE=8\n", {"batch.size": "8"}),
+        ("spring.kafka.producer.acks=${X:-1}\n", {"acks": "-1"}),
+        ("spring.kafka.consumer.group-id=g\n", {}),
         (
             "SPRING_KAFKA_PRODUCER_PROPERTIES_DELIVERY_TIMEOUT_MS=9\n",
             {"delivery.timeout.ms": "9"},
@@ -109,25 +113,47 @@ def test_spring_s_names_are_relaxed(read: Read, text: str, expected: dict[str, s
     assert expected == plain(read("app.properties", text, "producer"))
 
 
-def test_a_key_that_spring_passes_over_is_wrong_with_the_name_that_it_takes(read: Read) -> None:
-    text = "spring.kafka.producer.acks=1\nspring.kafka.producer.linger-ms=5\n"
+@pytest.mark.parametrize(
+    ("key", "right"),
+    [
+        ("producer.linger-ms", "write spring.kafka.producer.properties.linger.ms"),
+        ("producer.batch.size", "did you mean spring.kafka.producer.batch-size?"),
+        ("producers.acks", "did you mean spring.kafka.producer.acks?"),
+        ("acks", "did you mean spring.kafka.producer.acks?"),
+        ("auto-offset-reset", "did you mean spring.kafka.consumer.auto-offset-reset?"),
+    ],
+)
+def test_a_key_that_spring_passes_over_is_wrong_with_the_name_that_it_takes(
+    read: Read, key: str, right: str
+) -> None:
+    text = f"spring.kafka.producer.acks=1\nspring.kafka.{key}=5\n"
     (wrong,) = read("application.properties", text, "producer").wrong
 
-    assert "line 2: spring.kafka.producer.linger-ms is not a key of Spring's: write " in wrong
-    assert "spring.kafka.producer.properties.linger.ms" in wrong
+    assert f"line 2: spring.kafka.{key} is not a key of Spring's: {right}" in wrong
+
+
+def test_of_a_key_that_spring_s_file_repeats_the_last_counts_with_a_note(read: Read) -> None:
+    text = "spring.kafka.producer.acks: 1\nspring: {kafka: {producer: {acks: all}}}\n"
+    file = read("application.yml", text, "producer")
+
+    assert plain(file) == {"acks": "all"}
+    assert "line 2: spring.kafka.producer.acks replaces that of line 1" in str(file.notes)
 
 
 PROFILES = (
     "spring.kafka.producer.acks=all\n#---\n"
     "spring.config.activate.on-profile=dev\nspring.kafka.producer.acks=1\n#---\n"
-    "spring.config.activate.on-profile=!dev & prod\nspring.kafka.producer.retries=9\n"
+    "spring.config.activate.on-profile=!dev, prod\nspring.kafka.producer.retries=9\n#---\n"
+    "spring.config.activate.on-profile=prod & eu\nspring.kafka.producer.acks=0\n#---\n"
+    "spring.config.activate.on-cloud-platform=none\nspring.kafka.producer.acks=0\n#---\n"
+    "spring.config.import=optional:file:other.yml\n"
 )
 
 
 @pytest.mark.parametrize(
     ("profile", "expected"),
     [
-        ("default", {"acks": "all"}),
+        ("default", {"acks": "all", "retries": "9"}),
         ("dev", {"acks": "1"}),
         ("prod", {"acks": "all", "retries": "9"}),
     ],
@@ -135,7 +161,11 @@ PROFILES = (
 def test_a_profile_is_chosen_by_its_name(
     read: Read, profile: str, expected: dict[str, str]
 ) -> None:
-    assert expected == plain(read("application.properties", PROFILES, "producer", profile))
+    file = read("application.properties", PROFILES, "producer", profile)
+
+    assert expected == plain(file)
+    untold = ("line 9: spring.config.act", "on-cloud-platform=none: what", "line 15: spring.conf")
+    assert all(any(text in note for note in file.notes) for text in untold)
 
 
 # Environments
@@ -189,10 +219,75 @@ def test_brokers_that_differ_in_more_are_listed_and_one_is_chosen(read: Read) ->
         ("KAFKA_A__B___C=1\n", {"a-b_c": "1"}),
         ("KAFKA_CFG_NUM_IO_THREADS=3\nKAFKA_BROKER_ID=4\n", {"num.io.threads": "3"}),
         ("N=3\nKAFKA_NUM_IO_THREADS=${N}\nKAFKA_JMX_PORT=1\n", {"num.io.threads": "3"}),
+        ('tag=7\nKEY="a\nb"\nKAFKA_NUM_IO_THREADS=${M:-$tag}\n', {"num.io.threads": "7"}),
+        ("M=\nKAFKA_NUM_IO_THREADS=${M-5}${M:-6}${M:+7}\n", {"num.io.threads": "6"}),
     ],
 )
 def test_an_env_file_has_a_variable_a_line(read: Read, text: str, expected: dict[str, str]) -> None:
     assert expected == plain(read("kafka.env", text, "server"))
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("${OTHER:-2}", "2"),  # never from the environment that the file makes
+        ("${OTHER-2}", "2"),
+        ("${OTHER:+2}1", "1"),
+        ("$OTHER", "$OTHER stands nowhere"),
+        ("${OTHER:?set it}", "stands nowhere"),
+        ("${OTHER:2}", "is not a variable"),
+        ("$${OTHER:-2}", "${OTHER:-2}"),
+    ],
+)
+def test_compose_fills_in_from_outside_of_the_service(
+    read: Read, value: str, expected: str
+) -> None:
+    text = f'services: {{a: {{environment: {{OTHER: 9, KAFKA_NODE_ID: 1, KAFKA_A: "{value}"}}}}}}\n'
+    file = read("compose.yml", text, "server")
+
+    (setting,) = (each for each in file.settings if each.key == "a")
+    assert expected in (setting.problem or setting.value)
+    taken = f"of {value} (line 1) the default was taken" in str(file.notes)
+    assert taken == (value in ("${OTHER:-2}", "${OTHER-2}"))
+
+
+def test_variables_from_elsewhere_are_asked_for(read: Read) -> None:
+    text = """
+services:
+  a: {environment: {KAFKA_NODE_ID: 1}, env_file: .env, extends: {file: b.yml, service: b}}
+  ui: {env_file: .env}
+"""
+    first, second = read("compose.yml", text, "server").wrong
+
+    assert "compose.yml, line 3: env_file of the service a is not read: write" in first
+    assert "line 3: extends of the service a is not read" in second
+
+
+@pytest.mark.parametrize("name", ["f", "f.YML", "f.json", "f.conf"])
+def test_yaml_is_known_by_what_it_says(read: Read, name: str) -> None:
+    text = '{"services": {"a": {"environment": {"KAFKA_NODE_ID": "1"}}}}'
+
+    assert {"node.id": "1"} == plain(read(name, text, "server"))
+    assert {"node.id": "1"} == plain(read("f.properties", "node.id: 1\n", "server"))
+
+
+def test_one_is_chosen_by_name_whatever_it_is(read: Read) -> None:
+    """A tool beside the brokers; brokers that differ in what nobody uses are one."""
+    text = """
+services:
+  a: {environment: {KAFKA_NODE_ID: 1, KAFKA_PROCESS_ROLES: broker, KAFKA_LISTENER_NAME_A: x}}
+  b: {environment: {KAFKA_NODE_ID: 2, KAFKA_PROCESS_ROLES: "broker,controller"}}
+  tool: {environment: {KAFKA_ACKS: 1}}
+"""
+    assert {"acks": "1"} == plain(read("compose.yml", text, "server", "tool"))
+    assert "1" == plain(read("compose.yml", text, "server"))["node.id"]
+
+
+def test_two_of_one_name_are_refused(read: Read) -> None:
+    two = STRIMZI + "---" + STRIMZI.replace("replicas: 2, ", "replicas: 3, ")
+
+    with pytest.raises(ConfigFileError, match="several topics that are called orders"):
+        read("strimzi.yaml", two, "topic")
 
 
 # Strimzi
@@ -222,6 +317,15 @@ def test_strimzi_s_resources_have_brokers_and_a_topic(read: Read) -> None:
 # What is none of these
 
 
+def test_latin_1_is_read_as_java_reads_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.properties"
+    path.write_bytes("client.rack=caf\xe9\r\nacks=1\n".encode("latin-1"))
+
+    read = read_config_file(path, "producer")
+    assert plain(read) == {"client.rack": "caf\xe9", "acks": "1"}
+    assert read.settings[1].line == 2
+
+
 @pytest.mark.parametrize(
     ("name", "text", "whose", "why"),
     [
@@ -231,6 +335,9 @@ def test_strimzi_s_resources_have_brokers_and_a_topic(read: Read) -> None:
         ("a.yml", "services: {a: {environment: {KAFKA_A: [1]}}}\n", "server", "is no text"),
         ("a.yml", "services: {a: {image: x}}\n", "server", "has no settings of a broker"),
         ("a.yml", "a: &a [*a]\n", "server", "this anchor contains itself"),
+        ("a.yml", "a: \0\n", "server", "is not a text file"),
+        ("a.yml", "a: \1\n", "server", "not YAML"),
+        ("a.yml", "[" * 3000, "server", "too deep to be read"),
         ("a.yml", "a: {{ x }}\n", "server", "this key is no text"),
         ("a.yml", STRIMZI, "producer", "a resource of Strimzi has no producer's settings"),
         ("application.properties", PROFILES, "producer", "several producers"),

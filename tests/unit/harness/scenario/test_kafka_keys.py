@@ -24,7 +24,10 @@ from harness.scenario.kafka_keys import (
 )
 
 KNOWN = {
-    "cluster.server": ("num.partitions", "authorizer.class.name", "listener.name.", "listeners"),
+    "cluster.server": (
+        *("num.partitions", "authorizer.class.name", "listener.name.", "listeners"),
+        *("config.providers", "ssl.key.password"),
+    ),
     "cluster.zoo": ("tickTime", "syncLimit", "ssl."),
     "topic.config": ("retention.ms", "min.insync.replicas"),
 }
@@ -52,7 +55,14 @@ def found(allow: tuple[str, ...] = (), /, **keys: Any) -> Found:
         for short, name in names.items()
     )
     return found_in(
-        sections, allow, {"cluster.server": {"from.a.file": "server.properties, line 3"}}
+        sections,
+        allow,
+        {
+            "cluster.server": {
+                "from.a.file": "server.properties, line 3",
+                "ssl.key.password": "server.properties, line 4",
+            }
+        },
     )
 
 
@@ -122,7 +132,12 @@ def test_beside_a_class_of_the_user_s_own_a_key_passes_with_a_note() -> None:
 
 
 @pytest.mark.parametrize(
-    "key", ["num.partitons", "acks", "spring.kafka.producer.acks", "KAFKA_LINGER_MS", "a.tickTime"]
+    "key",
+    [
+        *("num.partitons", "acks", "spring.kafka.producer.acks", "KAFKA_LINGER_MS", "a.tickTime"),
+        *("lingerms", "enableIdempotence", "max.inflight.requests.per.connection"),
+        *("min.in.sync.replicas", "queue.buffering.backpressure", "autoofsetreset"),
+    ],
 )
 def test_it_excuses_no_key_that_kafka_knows_nor_a_slip_of_one(key: str) -> None:
     assert found(server={"authorizer.class.name": "com.acme.Authorizer", key: 1}).wrong
@@ -136,6 +151,10 @@ def test_values_are_of_the_documented_type_and_range() -> None:
     assert told("0") == "cluster.server.num.io.threads = 0: not a value of type int in [1,...]"
     assert "not a value of type int" in told("{{ threads }}")
     assert "${env:X} is a template's" in told("${env:X}", "num.partitions")  # nothing documented
+    provided = {"config.providers": "env, file", "num.io.threads": "${env:THREADS}"}
+    assert found(server=provided) == Found()
+    assert found(server={**provided, "num.io.threads": "${vault:a:b}"}).wrong
+    assert found(server={**provided, "ssl.key.password": "${env:X}"}).wrong  # of a user's file
     assert "class com.none.R is in none of the jars" in told("com.none.R", "metric.reporters")
 
 

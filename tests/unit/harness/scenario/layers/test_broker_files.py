@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.distribution.documented import Documented
 from harness.scenario.layers.broker_files import (
     BrokerFile,
     read_server_properties,
@@ -73,13 +74,15 @@ def test_what_no_broker_would_start_with_is_left_out(tmp_path: Path) -> None:
         "authorizer.class.name=kafka.security.authorizer.AclAuthorizer\nsuper.users=User:a\n"
         "remote.log.storage.manager.class.name=com.acme.T\nremote.log.storage.system.enable=true\n"
         "value.serializer=com.acme.S\nreplica.selector.class=org.apache.kafka.R\n"
+        "principal.builder.class=Mine\nbroker.rack=a\n"
     )
-    known = (
-        "metric.reporters",
-        "replica.selector.class",
-        "remote.log.storage.manager.class.name",
-        "remote.log.storage.system.enable",
-    )
+    known = {
+        "metric.reporters": Documented("list"),
+        "principal.builder.class": Documented("class"),
+        "replica.selector.class": Documented("string"),
+        "remote.log.storage.manager.class.name": Documented("string"),
+        "remote.log.storage.system.enable": Documented("boolean"),
+    }
     file = read_server_properties(
         path, known, known, lacks=lambda name: name != "org.apache.kafka.R"
     )
@@ -87,11 +90,19 @@ def test_what_no_broker_would_start_with_is_left_out(tmp_path: Path) -> None:
 
     expected = {"acks": "1", "value.serializer": "com.acme.S"}
     assert {**expected, "replica.selector.class": "org.apache.kafka.R"} == file.settings
-    assert "metric.reporters, remote.log.storage.manager.class.name (none of the j" in file.notes[0]
-    assert "remote.log.storage.system.enable (tiered storage, whose class" in file.notes[0]
+    assert "metric.reporters, remote.log.storage.manager.class.name, princ" in file.notes[0]
+    assert "principal.builder.class" not in file.settings  # Kafka looks for any name there
+    assert "remote.log.storage.system.enable (tiered storage, for which" in file.notes[0]
+    assert "broker.rack (one broker's own" in file.notes[0]
     assert "authorizer.class.name, super.users (nobody has to be let in" in file.notes[0]
     assert "line 2: acme.reporter.host: taken for a key of com.acme.Reporter" in file.notes[1]
     assert {"metric.reporters", "acme.reporter.host"} <= whole.settings.keys()
+
+
+def test_tiered_storage_without_a_class_is_left_out(read: Read) -> None:
+    file = read("remote.log.storage.system.enable=true\nlog.local.retention.ms=5\n")
+
+    assert {"log.local.retention.ms": "5"} == file.settings
 
 
 def test_a_topic_s_file_has_its_partitions_where_strimzi_has_them(tmp_path: Path) -> None:
