@@ -21,7 +21,7 @@ value `{index}` stands for the worker's number.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -98,6 +98,7 @@ OWN_WITHOUT_FILE: dict[Role, Config] = {
     "producer": {},
     "consumer": {"isolation.level": "read_committed", "auto.offset.reset": "earliest"},
 }
+_LARGEST_MESSAGE = "1000000"  # which a consumer has in librdkafka alone
 HEARTBEAT: Final = "heartbeat.interval.ms"
 # The first may not be longer than the second; heartbeats must be shorter.
 _ORDERED: dict[Role, tuple[tuple[str, str], ...]] = {
@@ -118,6 +119,19 @@ _ORDERED: dict[Role, tuple[tuple[str, str], ...]] = {
         ("reconnect.backoff.ms", "reconnect.backoff.max.ms"),
     ),
 }
+
+# What librdkafka refuses where the first is above the second, and Java's client does not: the one
+# that nobody named gives way.
+_FITTED: dict[Role, tuple[tuple[str, str], ...]] = {
+    "producer": (("reconnect.backoff.ms", "reconnect.backoff.max.ms"),),
+    "consumer": (
+        ("reconnect.backoff.ms", "reconnect.backoff.max.ms"),
+        ("session.timeout.ms", "max.poll.interval.ms"),
+        ("message.max.bytes", "fetch.max.bytes"),
+    ),
+}
+# With group.protocol=consumer the brokers say these (KIP-848).
+_OF_BROKERS: Final = (HEARTBEAT, "session.timeout.ms")
 
 SCENARIO: Final = "scenario"
 SET: Final = "--set"
@@ -144,6 +158,7 @@ class Layered:
     layers: dict[str, str]
     kept: Config  # of the scenario, beside a file
     replaced: Config  # of the scenario, with its values: the file or its client has others
+    fitted: dict[str, str]  # beside a file, what was changed -> the key that it has to fit
 
 
 def layered(role: Role, asked: Asked) -> Layered:
@@ -155,14 +170,18 @@ def layered(role: Role, asked: Asked) -> Layered:
     ours = {**OWN[role], **(OWN_WITHOUT_FILE[role] if asked.file is None else {})}
     defaults = DEFAULTS[asked.client][role]
     config = {**defaults, **ours, **named}
+    fitted = _fitted(role, config, named) if asked.file is not None else {}
     if role == "producer":
         _fit_together(config, named, asked.client)
+        bendable = named.keys() - (brought.keys() - given.keys() if asked.client == JAVA else ())
+        fitted |= _within_a_transaction(config, bendable)
     origin = {
         **dict.fromkeys(config, f"default of {CLIENTS[asked.client]}"),
         **dict.fromkeys(ours, HARNESS),
         **dict.fromkeys(kept, SCENARIO),
         **{key: asked.lines.get(key, "file") for key in brought},
         **dict.fromkeys(given, SET),
+        **{key: f"to fit {other}" for key, other in fitted.items() if key not in brought},
     }
     gone = {
         key: value
@@ -177,6 +196,7 @@ def layered(role: Role, asked: Asked) -> Layered:
         if asked.file is not None
         else {},
         replaced={**gone, **overlaid} if asked.file is not None else {},
+        fitted=fitted if asked.file is not None else {},
     )
 
 
@@ -186,8 +206,8 @@ def client_default(role: Role, key: str, client: ClientName) -> str:
         return str(DEFAULTS[client][role][key])
     for each in KEYS[role]:
         if key in each.librdkafka:
-            return each.java_default if client == JAVA else each.librdkafka_default
-    return "none"
+            return (each.java_default if client == JAVA else each.librdkafka_default) or "none"
+    return _LARGEST_MESSAGE if key == "message.max.bytes" else "none"
 
 
 def is_time(key: str) -> bool:
@@ -201,6 +221,8 @@ def _kept(role: Role, own: Config, above: Config, asked: Asked) -> Config:
     kept = {key: value for key, value in own.items() if is_time(key)}
     if asked.transactional and "transactional.id" in own:
         kept["transactional.id"] = own["transactional.id"]
+    if str(above.get("group.protocol")).lower() == "consumer":
+        kept = {key: value for key, value in kept.items() if key not in _OF_BROKERS}
     for shorter, longer in _ORDERED[role]:
         for mine, theirs in ((shorter, longer), (longer, shorter)):
             if mine in kept and mine not in above and theirs in above:
@@ -217,21 +239,44 @@ def _in_order(shorter: Any, longer: Any, *, strictly: bool) -> bool:
         return True
 
 
+def _fitted(role: Role, config: Config, named: Mapping[str, Any]) -> dict[str, str]:
+    """Make what nobody named fit what somebody did; what was changed, and for which key."""
+    found = {}
+    for shorter, longer in _FITTED[role]:
+        if (shorter in named) == (longer in named):
+            continue
+        one, other = (shorter, longer) if shorter in named else (longer, shorter)
+        both = {one: named[one], other: config.get(other, client_default(role, other, LIBRDKAFKA))}
+        if not _in_order(both[shorter], both[longer], strictly=False):
+            config[other] = both[one]
+            found[other] = one
+    return found
+
+
+def _within_a_transaction(config: Config, named: Collection[str]) -> dict[str, str]:
+    """Shorten what may not take longer than a transaction and was not `named`; what was changed,
+    and for which key."""
+    if "transactional.id" not in config:
+        return {}
+    found, limit = {}, "transaction.timeout.ms"
+    timeout = config.setdefault(limit, TRANSACTION_TIMEOUT_MS)
+    for key in WITHIN_A_TRANSACTION:
+        if key not in named and not _in_order(config[key], timeout, strictly=False):
+            config[key] = int(timeout)
+            found[key] = limit
+    return found
+
+
 def _fit_together(config: Config, named: Mapping[str, Any], client: ClientName) -> None:
     """What a client does by itself with settings that nobody named."""
     in_flight = "max.in.flight.requests.per.connection"
     if client == LIBRDKAFKA:
         if "enable.idempotence" not in named and "transactional.id" in named:
             config["enable.idempotence"] = True
-        if in_flight not in named and str(config["enable.idempotence"]).lower() == "true":
+        if in_flight not in named and config["enable.idempotence"] is True:
             config[in_flight] = IN_FLIGHT
     elif "enable.idempotence" not in named and not may_be_idempotent(config):
         config["enable.idempotence"] = False
-    if "transactional.id" in config:
-        timeout = config.setdefault("transaction.timeout.ms", TRANSACTION_TIMEOUT_MS)
-        for key in WITHIN_A_TRANSACTION:
-            if key not in named and str(timeout).isdecimal():
-                config[key] = min(config[key], int(timeout))
 
 
 def transaction_problem(producer: Mapping[str, Any]) -> str | None:
@@ -247,7 +292,7 @@ def transaction_problem(producer: Mapping[str, Any]) -> str | None:
         return f"transactional.id needs acks=all, but acks is {acks}: change one of them"
     if retries_of(config) == 0:
         return "transactional.id needs retries > 0: raise retries, or remove the id"
-    if str(config.get("enable.idempotence", True)).lower() == "false":
+    if config.get("enable.idempotence") is False:
         return (
             "transactional.id needs enable.idempotence=true, and at most 5 "
             "max.in.flight.requests.per.connection: change one of them"

@@ -121,6 +121,12 @@ _ADDRESSES = "the run's cluster gives the addresses"
 _OWN_SETTING = "the harness needs its own value to record the history"
 _JAVA_CODE = "Java code cannot run in the harness's client"
 _PLAINTEXT = "TLS and SASL: the harness's own clusters use plaintext"
+_WITHOUT_WEIGHT = (
+    *("api.version.fallback.ms", "api.version.request", "api.version.request.timeout.ms"),
+    *("broker.version.fallback", "builtin.features", "enable.random.seed"),
+    *("internal.termination.signal", "log.queue", "log.thread.name", "produce.offset.report"),
+    *("socket.blocking.max.ms", "topic.metadata.refresh.fast.cnt"),
+)
 # Keys that a user's file has in vain, each with the reason; one that ends in a dot stands for all
 # such keys. The file is read without them, and one note names them.
 LEFT_OUT = {
@@ -173,6 +179,9 @@ LEFT_OUT = {
     "enable.auto.offset.store": _OWN_SETTING,
     "interceptors": _OWN_SETTING,
     "plugin.library.paths": _OWN_SETTING,
+    "auto.commit.enable": "it is that of librdkafka's simple consumer, and a group has "
+    "enable.auto.commit",
+    **dict.fromkeys(_WITHOUT_WEIGHT, "it changes nothing in what is recorded"),
 }
 # Left out too where the cluster is the harness's own; refused where it is somebody's.
 PRIVATE = dict.fromkeys(("security.", "sasl.", "ssl.", "enable.ssl.", "enable.sasl."), _PLAINTEXT)
@@ -231,8 +240,12 @@ LIBRDKAFKA_ONLY: dict[Role, tuple[str, ...]] = {
 }
 
 
+# Of these, what Java's clients have since Kafka 4.0 (KIP-1102).
+JAVAS_LATER = ("metadata.recovery.rebootstrap.trigger.ms",)
 # Left out, and told apart all the same: a file with one of these is librdkafka's, or Java's.
 _LEFT_OUT_OF_LIBRDKAFKA = (
+    *_WITHOUT_WEIGHT,
+    "auto.commit.enable",
     "delivery.report.only.error",
     "enable.auto.offset.store",
     "enable.partition.eof",
@@ -268,7 +281,7 @@ def of_librdkafka_alone(keys: Collection[str], *, left_out: bool) -> list[str]:
     """Those of these keys that librdkafka has, and Java's clients have not: of those that are left
     out, or of the others."""
     known = _LEFT_OUT_OF_LIBRDKAFKA if left_out else [k for r in ROLES for k in LIBRDKAFKA_ONLY[r]]
-    return [key for key in keys if key in known]
+    return [key for key in keys if key in known and key not in JAVAS_LATER]
 
 
 def of_java_alone(keys: Collection[str], *, left_out: bool) -> list[str]:

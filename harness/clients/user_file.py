@@ -30,11 +30,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaException, Producer
-
 from harness.clients.defaults import CLIENTS, JAVA, LIBRDKAFKA, ClientName
 from harness.clients.java_keys import (
     COMPRESSION_LEVELS,
+    JAVAS_LATER,
     KEYS,
     LEFT_OUT,
     PRIVATE,
@@ -46,6 +45,7 @@ from harness.clients.java_keys import (
     of_librdkafka_alone,
     other_role_of,
 )
+from harness.clients.librdkafka import complaint_of_librdkafka, not_a_number
 from harness.clients.plugins import everyones, may_be_a_plugins
 from harness.config_files.placeholders import template_in
 from harness.config_files.read import read_config_file
@@ -83,6 +83,7 @@ class Beside:
     foreign: bool = False  # the cluster is somebody's: TLS and SASL have a file of their own
     values: Mapping[str, Documented] = field(default_factory=dict)  # of Java's keys, if known
     others: Collection[str] = ()  # the keys of brokers and topics, if known
+    given: Collection[str] = ()  # librdkafka's keys that --set overrules
 
 
 def read(path: Path, role: Role, beside: Beside | None = None) -> ClientConfig:
@@ -94,9 +95,12 @@ def read(path: Path, role: Role, beside: Beside | None = None) -> ClientConfig:
     reading = _Reading(file=file, role=role, client=client, beside=beside)
     left_out, of_plugin = reading.left_out()
     used: list[tuple[Setting, dict[str, str]]] = []
-    wrong = list(file.wrong)
+    wrong, overruled = list(file.wrong), False
     for setting in file.settings:
         if setting.key in left_out or setting in of_plugin:
+            continue
+        if reading.is_overruled(setting):
+            overruled = True
             continue
         why = reading.refusal(setting)
         if why is None:
@@ -105,13 +109,13 @@ def read(path: Path, role: Role, beside: Beside | None = None) -> ClientConfig:
             except ValueError as error:
                 why = str(error)
         wrong += [f"{file.place(setting)}: {why}"] if why else []
-    wrong += _complaints(file, used, role)
+    wrong += reading.complaints(used)
     if wrong:
         raise ConfigFileError(*wrong)
     config = _joined(plain for _, plain in used)
     notes = [
         *file.notes,
-        *([] if used else [f"{file.path} sets nothing of a {role}: its client's defaults hold"]),
+        *([] if used or overruled else [_NOTHING.format(path=file.path, role=role)]),
         *left_out_note(file.path, left_out),
         *(f"{file.found(each)}: {why}" for each, why in of_plugin.items()),
         *reading.strays(),
@@ -131,22 +135,11 @@ def read(path: Path, role: Role, beside: Beside | None = None) -> ClientConfig:
     )
 
 
+_NOTHING = "{path} sets nothing of a {role}: its client's defaults hold"
 _OF_BOTH = (
     "{path}: its names are both clients', so it is read as the Java client's, whose defaults hold; "
     "--client-defaults librdkafka, if it is for a client that is built on librdkafka"
 )
-
-
-def complaint_of_librdkafka(config: Mapping[str, Any], role: Role) -> str | None:
-    """Why librdkafka would refuse to make a client of `config`; None if it would not."""
-    try:
-        if role == "producer":
-            Producer({**config, "log_level": 0})
-        else:
-            Consumer({"group.id": "check", **config, "log_level": 0}).close()
-    except KafkaException as error:
-        return str(error.args[0].str()).strip().removeprefix(f"Failed to create {role}: ")
-    return None
 
 
 def differences(used: Mapping[str, Any], role: Role) -> list[dict[str, str]]:
@@ -261,7 +254,7 @@ class _Reading:
         if self.client == LIBRDKAFKA:
             return {*librdkafkas_names(self.role), *LEFT_OUT}
         levels = COMPRESSION_LEVELS if self.role == "producer" else ()
-        return {*(key.java for key in KEYS[self.role]), *LEFT_OUT, *levels}
+        return {*(key.java for key in KEYS[self.role]), *JAVAS_LATER, *LEFT_OUT, *levels}
 
     def refusal(self, setting: Setting) -> str | None:
         """Why a setting cannot be used; None if it can."""
@@ -294,11 +287,13 @@ class _Reading:
             return f"{told}: {why}"
         if template := template_in(setting.value):
             return f"{told}: {template} is a template's: write the value that it stands for"
+        if why := not_a_number(setting.key, setting.value):
+            return f"{told}: {why}"
         return None
 
     def plain(self, setting: Setting) -> dict[str, str]:
         """A setting in librdkafka's keys and units, one name for each. Raises ValueError."""
-        if self.client == LIBRDKAFKA:
+        if self.client == LIBRDKAFKA or setting.key in JAVAS_LATER:
             return {ALIASES.get(setting.key, setting.key): setting.value}
         if setting.key in COMPRESSION_LEVELS:
             return {"compression.level": setting.value}
@@ -309,11 +304,29 @@ class _Reading:
             value = value.lower()
         if key.unit > 1:
             if not value.isdecimal():
-                raise ValueError(f"{setting.told}={setting.value} is not a whole number")
+                raise ValueError(f"{setting.told}={setting.value}: not a whole number")
             value = str(max(1, int(value) // key.unit))
         return {ALIASES.get(name, name): value for name in key.librdkafka}
 
+    def is_overruled(self, setting: Setting) -> bool:
+        """Whether --set has another value for a key that the file may name."""
+        if setting.key not in self._known():
+            return False
+        of_java = {key.java: key.librdkafka for key in KEYS[self.role]}
+        names = of_java.get(setting.key, (setting.key,)) if self.client == JAVA else (setting.key,)
+        return all(ALIASES.get(name, name) in self.beside.given for name in names)
 
+    def complaints(self, used: list[tuple[Setting, dict[str, str]]]) -> list[str]:
+        """What librdkafka says of each setting alone."""
+        here = f"{_IN_JAVA}: give one that both have" if self.client == JAVA else ""
+        return [
+            f"{self.file.place(setting)}: {setting.told}={setting.value}: {complaint}{here}"
+            for setting, plain in used
+            if (complaint := complaint_of_librdkafka(plain, self.role, of_each=True))
+        ]
+
+
+_IN_JAVA = " (librdkafka's limit, by which the harness sends and reads, not the Java client's)"
 _NOT_HERE = "which cannot run in the harness's client"
 
 
@@ -351,22 +364,3 @@ def _change(setting: Setting, config: Mapping[str, str], role: Role) -> str | No
     if same and config[names[0]] == setting.value:
         return None
     return " and ".join(f"{name}={config[name]}" for name in names)
-
-
-def _complaints(
-    file: FileSettings, used: list[tuple[Setting, dict[str, str]]], role: Role
-) -> list[str]:
-    """What librdkafka says of the settings: of each line that it complains of in the same words
-    when it is alone, and of what does not go together."""
-    told: list[str] = []
-    left = list(used)
-    while complaint := complaint_of_librdkafka(_joined(plain for _, plain in left), role):
-        blamed = next(
-            (one for one in left if complaint == complaint_of_librdkafka(one[1], role)), None
-        )
-        if blamed is None:
-            return [*told, f"{file.path}: these settings do not go together: {complaint}"]
-        setting = blamed[0]
-        told.append(f"{file.place(setting)}: {setting.told}={setting.value}: {complaint}")
-        left.remove(blamed)
-    return told

@@ -73,7 +73,7 @@ def prepare_run(request: Request) -> Prepared:
         placed=placed_by_kafka(resolved.record.model_dump(mode="json")),
     )
     for name, why in unjudged(demands, acks_of(work.producer), looks):
-        if not resolved.replaced or f"expect.{name}" in request.settings:
+        if not request.files or name in resolved.set_demands:
             raise ScenarioError(f"{request.scenario}: expect.{name}: {why}; remove this demand")
         resolved = resolved.without_demand(name, why)
     return resolved

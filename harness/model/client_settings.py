@@ -22,9 +22,16 @@ ALIASES = {
 }
 
 
+# What promises depend on, and librdkafka takes in several spellings.
+_BOOLEANS = ("enable.idempotence", "enable.auto.commit", "check.crcs", "allow.auto.create.topics")
+_SPELLED = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
+
+
 def by_one_name(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration with one name for each setting."""
-    return {ALIASES.get(key, key): value for key, value in config.items()}
+    """The configuration with one name for each setting, and one spelling of what is on or off."""
+    plain = {ALIASES.get(key, key): value for key, value in config.items()}
+    spelled = {k: _SPELLED.get(str(plain[k]).lower(), plain[k]) for k in _BOOLEANS if k in plain}
+    return {**plain, **spelled}
 
 
 def acks_of(producer: Mapping[str, Any]) -> str:

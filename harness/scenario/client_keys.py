@@ -10,6 +10,7 @@ librdkafka itself says which keys it knows, and whether their values are right.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,8 +22,10 @@ from harness.clients.java_keys import (
     librdkafkas_names,
     other_role_of,
 )
-from harness.clients.user_file import complaint_of_librdkafka
+from harness.clients.librdkafka import complaint_of_librdkafka, not_a_number
 from harness.config_files.settings import reason_for
+from harness.model.client_settings import ALIASES
+from harness.model.kafka_text import kafka_text
 from harness.model.scenario import Scenario
 from harness.model.spelling import nearest
 
@@ -40,9 +43,10 @@ def wrong_keys(scenario: Scenario) -> list[str]:
     ]
 
 
-def wrong_value(role: Role, config: Mapping[str, Any]) -> str | None:
+def wrong_value(role: Role, config: Mapping[str, Any], origins: Mapping[str, str]) -> str | None:
     """Why librdkafka would make no client of a complete configuration, with the key that it means
-    where it says the same of that alone; None if it would."""
+    where it says the same of that alone, and the lines of a file that it names; None if it would.
+    """
     complaint = complaint_of_librdkafka(config, role)
     if complaint is None:
         return None
@@ -50,14 +54,31 @@ def wrong_value(role: Role, config: Mapping[str, Any]) -> str | None:
         k for k, value in config.items() if complaint == complaint_of_librdkafka({k: value}, role)
     )
     key = next(alone, None)
-    return f"workload.{role}{f'.{key} = {config[key]!r}' if key else ''}: {complaint}"
+    told = f"workload.{role}{f'.{key} = {config[key]!r}' if key else ''}: {complaint}"
+    return with_lines(told, config, origins)
+
+
+def with_lines(told: str, config: Mapping[str, Any], origins: Mapping[str, str]) -> str:
+    """A sentence with the origins of the settings that it names, where one is a file's line."""
+    names = {key: (key, *(each for each in ALIASES if ALIASES[each] == key)) for key in config}
+    named = [
+        key
+        for key, spelled in names.items()
+        if any(re.search(rf"(?<![\w.]){re.escape(each)}(?![\w.])", told) for each in spelled)
+    ]
+    if not any(", line " in origins.get(key, "") for key in named):
+        return told
+    places = (f"{key}={kafka_text(config[key])}: {origins[key]}" for key in named if key in origins)
+    return f"{told} ({'; '.join(places)})"
 
 
 def _refusals(role: Role, settings: Mapping[str, Any]) -> dict[str, str]:
     """What is wrong with each key that cannot be used."""
     doubtful = complaint_of_librdkafka(settings, role) is not None
     found = {
-        key: _not_to_be_set(role, key) or (_unknown(role, key, value) if doubtful else None)
+        key: _not_to_be_set(role, key)
+        or (_unknown(role, key, value) if doubtful else None)
+        or _value(key, value)
         for key, value in settings.items()
     }
     return {key: why for key, why in found.items() if why}
@@ -70,6 +91,11 @@ def _not_to_be_set(role: Role, key: str) -> str | None:
     if other := other_role_of(key, role):
         return f"is a {other}'s key: move it to workload.{other}"
     return None
+
+
+def _value(key: str, value: Any) -> str | None:
+    why = not_a_number(key, value)
+    return f"= {value}: {why}" if why else None
 
 
 def _unknown(role: Role, key: str, value: Any) -> str | None:

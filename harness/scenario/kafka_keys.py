@@ -154,7 +154,7 @@ def found_in(sections: tuple[Section, ...], allowed: tuple[str, ...], lines: Lin
                 wrong += [f"{told}{why}" for why in _of_value(section, key, value, providers)]
                 continue
             passes = key in allowed or (plugin is not None and may_be_a_plugins(key, everyones))
-            if why := _refusal(section, key, sections, passes=passes):
+            if why := _refusal(section, key, sections, passes=passes, in_file=key in places):
                 wrong.append(f"{told} is not {section.whose}{why}")
             elif key not in allowed:
                 notes.append(f"{told} is not {section.whose}, taken for one of {plugin}")
@@ -181,7 +181,7 @@ def _of_value(section: Section, key: str, value: Any, providers: Collection[str]
 
 
 def _refusal(
-    section: Section, key: str, sections: tuple[Section, ...], *, passes: bool
+    section: Section, key: str, sections: tuple[Section, ...], *, passes: bool, in_file: bool
 ) -> str | None:
     """How an unknown key is refused; None where it passes."""
     if right := slip(key, {each for each in section.known if not each.endswith(".")}):
@@ -191,12 +191,15 @@ def _refusal(
     others = [other.name for other in sections if key in other.known]
     if others:
         return f": move it to {others[0]}"
+    end = known_end(key, section.known)
     for role in ROLES:
-        if key in librdkafkas_names(role) | {each.java for each in KEYS[role]}:
-            return f" but a {role}'s: move it to workload.{role}, or remove it"
+        theirs = known_end(key, librdkafkas_names(role) | {each.java for each in KEYS[role]})
+        if theirs and not end:
+            where = f"the file of --{role}-config" if in_file else f"workload.{role}"
+            ends = "" if theirs == key else f"ends in {theirs}, "
+            return f" but {ends}a {role}'s: move it to {where}, or remove it"
     if key in LEFT_OUT:
         return " but a client's: remove it"
-    end = known_end(key, section.known)
     hint = f" (did you mean {end!r}?)" if end else did_you_mean(key, section.known)
     return f"{hint}: remove it, or name it in cluster.allow_keys"
 

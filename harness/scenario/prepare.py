@@ -17,6 +17,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from harness.clients import user_file
+from harness.clients.java_keys import ROLES
 from harness.cluster.backend import Backend
 from harness.cluster.backends import BACKENDS
 from harness.cluster.capabilities import Disks, Dumps, Foreign
@@ -84,7 +85,7 @@ class Prepared:
 
     record: RunRecord
     notes: tuple[str, ...]
-    replaced: bool = False  # whether a file of the user's replaced something of the scenario
+    set_demands: frozenset[str]  # the demands that --set names: judged whatever files are given
 
     @property
     def scenario(self) -> Scenario:
@@ -127,8 +128,10 @@ def prepare(request: Request) -> Prepared:
     laid = lay(own, files)
     resolved = laid.scenario
     producer, consumer = resolved.workload.producer, resolved.workload.consumer
-    if why := wrong_value("producer", producer) or wrong_value("consumer", consumer):
-        raise ScenarioError(f"{request.scenario}: {why}")
+    for role in ROLES:
+        config = producer if role == "producer" else consumer
+        if why := wrong_value(role, config, laid.origins[role]):
+            raise ScenarioError(f"{request.scenario}: {why}")
     setting = setting_of(resolved)
     steps = plan.make(resolved.faults, request.seed, resolved.mixed, setting=setting)
     _check_capabilities(request, resolved)
@@ -153,7 +156,11 @@ def prepare(request: Request) -> Prepared:
     except ValidationError as error:
         raise ScenarioError(f"{request.scenario}: {problem_of(error)}") from None
     notes = (*of_files, *laid.notes, *_length_notes(resolved, steps))
-    return Prepared(record=record, notes=tuple(dict.fromkeys(notes)), replaced=laid.replaced)
+    return Prepared(
+        record=record,
+        notes=tuple(dict.fromkeys(notes)),
+        set_demands=frozenset(own.own_and_set("expect")[1]),
+    )
 
 
 def _length_notes(chosen: Scenario, steps: Sequence[Step]) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from harness.clients import defaults
 from harness.cluster.client_security import is_secret
 from harness.cluster.node_settings import OWNED_BY_HARNESS
-from harness.model.client_settings import acks_of
+from harness.model.client_settings import acks_of, by_one_name
 from harness.model.scenario import (
     FaultPart,
     Scenario,
@@ -179,7 +179,7 @@ def _client_problems(scenario: Scenario) -> list[str]:
 
 def _idempotence_problems(scenario: Scenario) -> list[str]:
     producer = scenario.workload.producer
-    acks, idempotent = acks_of(producer), producer.get("enable.idempotence") is True
+    acks, idempotent = acks_of(producer), by_one_name(producer).get("enable.idempotence") is True
     if idempotent and acks != "all":
         return [
             f"workload.producer: enable.idempotence=true needs acks=all, but acks is {acks}: "

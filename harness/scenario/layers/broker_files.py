@@ -36,10 +36,14 @@ _NOBODY = "nobody has to be let in: the run's clients have no names"
 _NO_JAR = "none of the jars has that class, and no broker would start"
 _TIERED, _TIERS = "remote.log.", "remote.log.storage.manager.class.name"
 _NO_TIERS = "tiered storage, for which there is no class"
+# What a resource of a topic has in front of its own keys, and what a scenario calls it.
+_NUMBERS = {PARTITIONS: "partitions", REPLICAS: "replication_factor"}
 # What a user may not set, with the reason; one that ends in a dot stands for all that begin so.
 _LEFT_OUT = {
     **dict.fromkeys(OWNED_BY_HARNESS["server"], _OWN_ADDRESS),
     **dict.fromkeys(("advertised.", "log.dir", "broker.id.generation.enable"), _OWN_ADDRESS),
+    # Which Kafka had until 3.0.
+    **dict.fromkeys(("host.name", "port"), _OWN_ADDRESS),
     "broker.rack": "one broker's own: each has a rack of its own, or cluster.racks says which",
     **dict.fromkeys(
         ("ssl.", "sasl.", "security.", "listener.", "inter.broker.listener.name"), _PLAINTEXT
@@ -63,7 +67,7 @@ class BrokerFile:
     settings: Mapping[str, str] = field(default_factory=dict)
     lines: Mapping[str, str] = field(default_factory=dict)  # key -> "FILE, line N"
     notes: tuple[str, ...] = ()
-    wrong: tuple[str, ...] = ()  # a sentence for each line that cannot be used
+    wrong: Mapping[str, str] = field(default_factory=dict)  # key -> why its line cannot be used
 
 
 def read_server_properties(
@@ -115,34 +119,34 @@ def read_topic_config(path: Path) -> BrokerFile:
     ConfigFileError."""
     file = read_config_file(path, "topic")
     found = _used(file, list(file.settings), [])
-    wrong = [
-        f"{file.found(each)} = {each.value}: not a whole number"
+    wrong = {
+        _NUMBERS[each.key]: f"{file.found(each)} = {each.value}: not a whole number above 0"
         for each in file.settings
-        if each.key in (PARTITIONS, REPLICAS) and not each.value.isdecimal()
-    ]
-    return replace(found, wrong=(*found.wrong, *wrong))
+        if each.key in _NUMBERS and not (each.value.isdecimal() and int(each.value))
+    }
+    return replace(found, wrong={**found.wrong, **wrong})
 
 
 def numbers_of(topic: BrokerFile) -> dict[str, str]:
     """Scenario's key -> what the topic's file calls it, where it has it."""
-    return {
-        key: name
-        for key, name in (("partitions", PARTITIONS), ("replication_factor", REPLICAS))
-        if name in topic.settings
-    }
+    return {key: name for name, key in _NUMBERS.items() if name in topic.settings}
 
 
 def _used(file: FileSettings, used: list[Setting], notes: list[str]) -> BrokerFile:
     return BrokerFile(
         settings={each.key: each.value for each in used},
         lines={each.key: file.place(each) for each in used},
-        notes=(*file.notes, *notes),
-        wrong=(
-            *file.wrong,
-            *(
-                f"{file.found(each)} = {each.value}: {each.problem}"
+        notes=(
+            *file.notes,
+            *notes,
+            *([] if file.settings else [f"{file.path} sets nothing, so nothing is replaced"]),
+        ),
+        wrong={
+            **dict(zip(file.wrong, file.wrong, strict=True)),
+            **{
+                each.key: f"{file.found(each)} = {each.value}: {each.problem}"
                 for each in used
                 if each.problem
-            ),
-        ),
+            },
+        },
     )

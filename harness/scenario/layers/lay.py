@@ -40,12 +40,13 @@ from harness.model.kafka_text import kafka_text, same_text
 from harness.model.scenario import Scenario, ScenarioError, TopicPart, WorkloadPart
 from harness.model.worker_kinds import KINDS, asked_for
 from harness.scenario import file
+from harness.scenario.client_keys import with_lines
 from harness.scenario.layers.broker_files import BrokerFile, numbers_of
 from harness.scenario.layers.demands import parted
 from harness.scenario.layers.topic_synonyms import DECISIVE, in_vain
 from harness.scenario.rules import OF_TRANSACTIONS, problems
 
-_INSTANCE = "group.instance.id"
+_INSTANCE, _TRANSACTIONAL = "group.instance.id", "transactional.id"
 _OF_NODES = {"server": "cluster.server", "topic": "topic.config"}
 _NEW_TOPIC = {
     key: TopicPart.model_fields[key].default for key in ("partitions", "replication_factor")
@@ -70,7 +71,6 @@ class Laid:
     scenario: Scenario
     origins: Origins
     shown_demands: Mapping[str, str]
-    replaced: bool  # whether a file replaced something of the scenario
     notes: tuple[str, ...]
 
 
@@ -86,17 +86,24 @@ def lay(own: file.Opened, files: Files) -> Laid:
     tables["workload"] = {**tables["workload"], **config}
     shown: dict[str, str] = {}
     replaced = replaced or any(each.replaced for each in clients.values())
-    if replaced:
-        given = {key: text for key, text in shape.expect.items() if f"expect.{key}" in own.settings}
-        tables["expect"], shown = _demands(tables, given)
+    if files.paths:
+        _, given = own.own_and_set("expect")
+        tables["expect"], shown = _demands(tables, given, replaced=replaced)
         notes += _of_demands(shown, own.which)
+    origins: Origins = {
+        **{role: dict(sorted(clients[role].layers.items())) for role in ROLES},
+        **_origins_of_nodes(own, files, tables),
+    }
+    try:
+        scenario = file.checked(tables, own.path.name)
+    except ScenarioError as error:
+        told = str(error)
+        for role in ROLES:
+            told = with_lines(told, config[role], origins[str(role)])
+        raise ScenarioError(told) from None
     return Laid(
-        scenario=file.checked(tables, own.path.name),
-        replaced=replaced,
-        origins={
-            **{role: dict(sorted(clients[role].layers.items())) for role in ROLES},
-            **_origins_of_nodes(own, files, tables),
-        },
+        scenario=scenario,
+        origins=origins,
         shown_demands=shown,
         notes=tuple(notes),
     )
@@ -224,28 +231,42 @@ def _needs_transactions(scenario: Scenario) -> bool:
 def _of_client(role: Role, client: Layered, files: Files, which: str) -> Iterator[str]:
     """What of the scenario a client's file replaced, and what was kept."""
     of_file = files.clients.get(role)
-    if of_file is None or not (client.replaced or client.kept):
+    if of_file is None:
         return
     told = []
     if client.replaced:
         told.append(f"replaced are {_listed(client.replaced)}")
-    if client.kept:
-        own = ", ".join(
-            f"{key} = {kafka_text(value)} ({CLIENTS[of_file.client]}: "
-            f"{client_default(role, key, of_file.client)})"
-            for key, value in client.kept.items()
+    kept = [
+        f"{key} = {kafka_text(value)} ({CLIENTS[of_file.client]}: "
+        f"{client_default(role, key, of_file.client)})"
+        for key, value in client.kept.items()
+        if key != _TRANSACTIONAL
+    ]
+    if kept:
+        told.append(f"kept, so that the run stays as short as it was made, are {', '.join(kept)}")
+    if _TRANSACTIONAL in client.kept:
+        told.append(f"{_TRANSACTIONAL} stays, since the scenario needs transactions")
+    if told:
+        place = f"[workload.{role}] of {which}"
+        yield f"{files.paths[role]} takes the place of {place}: {'; '.join(told)}"
+    for key, other in client.fitted.items():
+        asked = of_file.config.get(key, "")
+        yield (
+            f"{of_file.lines.get(key, files.paths[role])}: {key}{f' = {asked}' if asked else ''} "
+            f"is {client.config[key]} here: in librdkafka it has to fit {other} = "
+            f"{client.config[other]}"
         )
-        told.append(f"kept, so that the run stays as short as it was made, are {own}")
-    yield f"{files.paths[role]} takes the place of [workload.{role}] of {which}: {'; '.join(told)}"
 
 
 def _demands(
-    tables: Mapping[str, Any], given: Mapping[str, str]
+    tables: Mapping[str, Any], given: Mapping[str, str], *, replaced: bool
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """The demands that are judged, and those that are shown alone: of the scenario's own that
-    something must happen, and what cannot be demanded of these clients."""
+    """The demands that are judged, and those that are shown alone: what cannot be demanded of
+    these clients, and, once something was replaced, that something must happen."""
     own = file.shaped({**tables, "expect": tables.get("expect", {})}).expect
-    stay, shown = parted({key: text for key, text in own.items() if key not in given})
+    stay, shown = {key: text for key, text in own.items() if key not in given}, dict[str, str]()
+    if replaced:
+        stay, shown = parted(stay)
     without = problems(file.shaped({**tables, "expect": {}}))
     for name, text in list(stay.items()):
         alone = file.shaped({**tables, "expect": {name: text}})
@@ -282,7 +303,7 @@ def _commits(client: Layered, of_file: ClientConfig | None, work: WorkloadPart) 
     if not grouped:
         return
     origin, by_itself = client.layers.get(key), work.commit == "auto"
-    if origin in (HARNESS, SCENARIO, None):
+    if origin in (HARNESS, None):
         if of_file is not None:
             by_client = (
                 "Spring's containers turn that off"

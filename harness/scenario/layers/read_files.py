@@ -11,6 +11,7 @@ from pathlib import Path
 from harness.clients import user_file
 from harness.clients.java_keys import ROLES, Role
 from harness.config_files.settings import ConfigFileError, listed
+from harness.model.client_settings import by_one_name
 from harness.model.scenario import ScenarioError
 from harness.scenario.client_keys import wrong_keys
 from harness.scenario.file import Opened
@@ -40,13 +41,14 @@ def read_files(
             foreign=foreign,
             values=getattr(known, role) if known else {},
             others=release.others,
+            given=by_one_name(own.own_and_set(f"workload.{role}")[1]),
         )
         if role in paths:
             try:
                 clients[role] = user_file.read(paths[role], role, beside)
             except ConfigFileError as error:
                 wrong += error.sentences
-    server, topic = _of_nodes(paths, release, wrong)
+    server, topic = _of_nodes(own, paths, release, wrong)
     files = Files(clients=clients, paths=paths, server=server, topic=topic)
     with_files, _, _ = with_broker_files(own, files)
     lines = {"cluster.server": _not_set(own, "cluster.server", server.lines)}
@@ -63,7 +65,9 @@ def read_files(
     return files, (*notes, *server.notes, *topic.notes, *found.notes, *_unchecked(paths, release))
 
 
-def _of_nodes(paths: Paths, release: Release, wrong: list[str]) -> tuple[BrokerFile, BrokerFile]:
+def _of_nodes(
+    own: Opened, paths: Paths, release: Release, wrong: list[str]
+) -> tuple[BrokerFile, BrokerFile]:
     """A broker's and a topic's file; what is wrong with them is added to `wrong`."""
     server, topic = BrokerFile(), BrokerFile()
     try:
@@ -79,7 +83,11 @@ def _of_nodes(paths: Paths, release: Release, wrong: list[str]) -> tuple[BrokerF
             topic = read_topic_config(paths["topic"])
     except ConfigFileError as error:
         wrong += error.sentences
-    wrong += [*server.wrong, *topic.wrong]
+    lines = {
+        **_not_set(own, "cluster.server", server.wrong),
+        **_not_set(own, "topic.config", _not_set(own, "topic", topic.wrong)),
+    }
+    wrong += lines.values()
     return server, topic
 
 

@@ -90,6 +90,49 @@ def test_heartbeats_must_be_shorter_than_a_session():
     assert kept(session_timeout_ms="501") == ["heartbeat.interval.ms"]
 
 
+@pytest.mark.parametrize(
+    ("role", "file", "fitted", "value"),
+    [
+        ("producer", {"reconnect.backoff.ms": "2000"}, "reconnect.backoff.max.ms", "2000"),
+        ("consumer", {"max.poll.interval.ms": "30000"}, "session.timeout.ms", "30000"),
+        ("consumer", {"session.timeout.ms": "400000"}, "max.poll.interval.ms", "400000"),
+        ("consumer", {"fetch.max.bytes": "5000"}, "message.max.bytes", "5000"),
+        ("producer", {"transactional.id": "t", "message.timeout.ms": "9" * 6}, None, 60000),
+        ("producer", {"reconnect.backoff.ms": "200"}, None, None),
+        ("consumer", {"max.poll.interval.ms": "3", "session.timeout.ms": "4"}, None, None),
+    ],
+)
+def test_what_librdkafka_refuses_and_java_does_not_is_made_to_fit(role, file, fitted, value):
+    found = defaults.layered(role, defaults.Asked(file=file))
+
+    if fitted is None:
+        assert ({"message.timeout.ms"} if value else set()) == found.fitted.keys()
+        assert value is None or found.config["message.timeout.ms"] == value
+    else:
+        (other,) = found.fitted.values()
+        assert (found.config[fitted], [fitted], other in file) == (value, [*found.fitted], True)
+        assert found.layers[fitted] == f"to fit {other}"
+    alone = defaults.layered(role, defaults.Asked(scenario=file))
+    assert alone.fitted == {}
+
+
+def test_with_the_newer_protocol_brokers_say_what_a_session_is():
+    own = {"heartbeat.interval.ms": 500, "session.timeout.ms": 2000, "fetch.wait.max.ms": 9}
+    asked = defaults.Asked(scenario=own, file={"group.protocol": "consumer"})
+
+    assert {"fetch.wait.max.ms": 9} == defaults.layered("consumer", asked).kept
+
+
+@pytest.mark.parametrize("spelled", ["1", "t", "TRUE", True])
+def test_what_is_on_has_one_spelling(spelled):
+    """So it is judged as on, whatever librdkafka takes for it."""
+    file = {"enable.idempotence": spelled}
+    found = defaults.layered("producer", defaults.Asked(file=file, client="librdkafka")).config
+
+    assert found["enable.idempotence"] is True
+    assert found["max.in.flight.requests.per.connection"] == 5
+
+
 def test_beside_a_file_a_consumer_has_its_client_s_isolation_and_reset():
     def config(**more):
         found = defaults.layered("consumer", defaults.Asked(**more)).config

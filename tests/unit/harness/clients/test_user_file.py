@@ -12,7 +12,8 @@ from harness.clients.java_keys import (
     ROLES,
     Role,
 )
-from harness.clients.user_file import Beside, complaint_of_librdkafka, differences, read
+from harness.clients.librdkafka import complaint_of_librdkafka
+from harness.clients.user_file import Beside, differences, read
 from harness.config_files.settings import ConfigFileError
 
 Write = Callable[[str], Path]
@@ -265,12 +266,11 @@ def test_the_two_clients_names_are_not_mixed(written: Write) -> None:
             "acme.host=x",
             r"acme\.host is not a producer key .*: remove the line",
         ),
-        ("producer", "transactional.id=t\nacks=1", "do not go together"),
         ("producer", "transaction.timeout.ms=soon", r"line 1: transaction\.timeout\.ms=soon"),
         ("producer", "bootstrap.server=prod:9092", r"did you mean bootstrap\.servers\?"),
         ("producer", "acks=1\nlinger.ms=abc", r"line 2: linger\.ms=abc: Invalid value"),
-        ("producer", "buffer.memory=32MB", r"line 1: buffer\.memory=32MB is not a whole number"),
-        ("producer", "acks=1\nenable.idempotence=true", "do not go together: `acks` must be"),
+        ("producer", "buffer.memory=32MB", r"line 1: buffer\.memory=32MB: not a number"),
+        ("producer", "message.timeout.ms=30s", r"line 1: message\.timeout\.ms=30s: not a number"),
         ("consumer", "isolation.level=serializable", r"line 1: isolation\.level=serializable"),
         ("producer", "acks=2", r"line 1: acks=2: give one of 0, 1, -1, all"),
         ("producer", "request.required.acks=3", r"line 1: request\.required\.acks=3: give one"),
@@ -291,23 +291,36 @@ def test_what_cannot_be_used_is_refused_in_one_sentence(
 def test_all_that_is_wrong_with_a_file_is_told_at_once_with_a_line_each(written: Write) -> None:
     text = (
         "acks=1\nlinger.mss=3\nbatch.size=abc\nretries=xx\nfetch.min.bytes=3\nacme.key=all\n"
-        "buffer.memory=32MB\nenable.idempotence=true\n"
+        "buffer.memory=32MB\n"
     )
 
     with pytest.raises(ConfigFileError) as refused:
         read(written(text), "producer")
 
     first, *lines = str(refused.value).splitlines()
-    assert "6 errors:" == first
+    assert "5 errors:" == first
     for told in (
         "line 2: linger.mss is not a producer key",
         'line 3: batch.size=abc: Invalid value for configuration property "batch.size"',
         "line 4: retries=xx: Invalid value",
         "line 6: acme.key is not a producer key",
-        "line 7: buffer.memory=32MB is not a whole number",
-        "these settings do not go together: `acks` must be",
+        "line 7: buffer.memory=32MB: not a number",
     ):
         assert 1 == sum(told in line and line.startswith("  ") for line in lines), told
+
+
+def test_what_both_clients_have_since_kafka_4_tells_no_client(written: Write) -> None:
+    key = "metadata.recovery.rebootstrap.trigger.ms"
+    file = read(written(f"{key}=5\nbuffer.memory=33554432\n"), "producer")
+
+    assert (file.client, file.config[key]) == ("java", "5")
+
+
+def test_what_librdkafka_has_to_no_effect_is_left_out(written: Write) -> None:
+    file = read(written("api.version.request=true\nauto.commit.enable=false\n"), "consumer")
+
+    assert (file.client, file.config) == ("librdkafka", {})
+    assert any("it is that of librdkafka's simple consumer" in note for note in file.notes)
 
 
 def test_settings_that_only_fit_together_are_not_refused_alone(written: Write) -> None:

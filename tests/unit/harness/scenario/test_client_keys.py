@@ -47,10 +47,20 @@ def test_a_wrong_value_is_told_with_its_key_and_what_does_not_fit_together_witho
     wrong = {"acks": "all", "linger.ms": "soon"}
     unfit = {"acks": 1, "enable.idempotence": True}
 
-    told = str(wrong_value("producer", wrong))
+    told = str(wrong_value("producer", wrong, {}))
     assert told.startswith("workload.producer.linger.ms = 'soon': Invalid value for configuration")
-    assert str(wrong_value("producer", unfit)).startswith("workload.producer: `acks` must be")
-    assert wrong_value("producer", {"acks": "all", "linger.ms": 5}) is None
+    told = str(wrong_value("producer", unfit, {"acks": "f, line 3", "linger.ms": "f, line 4"}))
+    assert told.startswith("workload.producer: `acks` must be")
+    assert told.endswith(" (acks=1: f, line 3)")
+    assert wrong_value("producer", {"acks": "all", "linger.ms": 5}, {}) is None
+
+
+def test_a_number_with_a_unit_is_none() -> None:
+    """librdkafka reads its first digits without a word."""
+    wrong = scenario(producer={"batch.size": "64KB", "linger.ms": "0.5", "transactional.id": "7up"})
+
+    (told,) = wrong_keys(wrong)
+    assert told == "workload.producer.batch.size = 64KB: not a number: write it without a unit"
 
 
 def test_librdkafka_s_own_keys_pass_and_their_values_are_another_matter() -> None:

@@ -111,5 +111,5 @@ def test_a_topic_s_file_has_its_partitions_where_strimzi_has_them(tmp_path: Path
 
     assert {"partitions": "3", "retention.ms": "5"} == read_topic_config(path).settings
     path.write_text("partitions=x\n")
-    (wrong,) = read_topic_config(path).wrong
-    assert wrong.endswith("topic.properties, line 1: partitions = x: not a whole number")
+    (wrong,) = read_topic_config(path).wrong.values()
+    assert wrong.endswith("topic.properties, line 1: partitions = x: not a whole number above 0")

@@ -2,72 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.clients import user_file
-from harness.clients.java_keys import ROLES
+from harness.config_files.settings import ConfigFileError
 from harness.model.scenario import ScenarioError
 from harness.scenario.file import opened, read_scenario
-from harness.scenario.layers.broker_files import (
-    BrokerFile,
-    read_server_properties,
-    read_topic_config,
-)
 from harness.scenario.layers.demands import parted
-from harness.scenario.layers.lay import Files, Laid, by_layer, lay
+from harness.scenario.layers.lay import Files, by_layer, lay
 from harness.scenario.no_effect import kind_of_key
-
-OWN = """
-title = "t"
-[topic.config]
-"min.insync.replicas" = 1
-"unclean.leader.election.enable" = false
-"segment.bytes" = 2000
-[workload]
-kind = "stream"
-group_consumers = 2
-[workload.producer]
-acks = "all"
-"enable.idempotence" = true
-"message.timeout.ms" = 4000
-[workload.consumer]
-"session.timeout.ms" = 6000
-[cluster.server]
-"replica.lag.time.max.ms" = 1500
-[expect]
-lost = ">= 1"
-duplicate = "0"
-"produce-gap-s" = "2 to 9"
-"""
-LayOver = Callable[..., Laid]
-
-
-@pytest.fixture
-def laid(tmp_path: Path) -> LayOver:
-    """A scenario with these texts as the user's files and these settings."""
-
-    def over(text: str = OWN, settings: Mapping[str, Any] | None = None, **texts: str) -> Laid:
-        own = tmp_path / "own.toml"
-        own.write_text(text)
-        paths = {name: tmp_path / f"{name}.properties" for name in texts}
-        for name, path in paths.items():
-            path.write_text(texts[name])
-        read = {role: user_file.read(paths[role], role) for role in ROLES if role in paths}
-        server = read_server_properties(paths["server"]) if "server" in paths else BrokerFile()
-        topic = read_topic_config(paths["topic"]) if "topic" in paths else BrokerFile()
-        files = Files(clients=read, paths=paths, server=server, topic=topic)
-        return lay(opened(str(own), settings or {}), files)
-
-    return over
-
-
-def told(found: Laid, words: str) -> list[str]:
-    return [note for note in found.notes if words in note]
-
+from tests.support.laid_over import OWN, LayOver, told
 
 # Clients
 
@@ -132,6 +79,33 @@ def test_a_scenario_s_own_idempotence_stays_and_is_refused_with_the_second_set(
         laid(settings={"workload.producer.acks": 2})
 
 
+def test_a_contradiction_is_told_with_the_lines_that_make_it(laid: LayOver) -> None:
+    with pytest.raises(ScenarioError, match=r"acks=all, .*set producer\.enable\.idempotence") as no:
+        laid(producer="acks=1\nenable.idempotence=TRUE\n")
+    lines = "(acks=1: producer.properties, line 1; enable.idempotence=true: producer.properties, li"
+    assert lines in str(no.value)
+
+
+def test_set_wins_over_a_line_that_is_wrong(laid: LayOver) -> None:
+    found = laid(settings={"workload.producer.linger.ms": 3}, producer="linger.ms={{ x }}\n")
+
+    assert 3 == found.scenario.workload.producer["linger.ms"]
+    with pytest.raises(ConfigFileError, match="line 1: linger"):
+        laid(producer="linger.ms={{ x }}\n")
+
+
+def test_what_had_to_fit_is_told(laid: LayOver) -> None:
+    text = OWN.replace("[workload.producer]", '[workload.producer]\n"transactional.id" = "t"')
+    found = laid(
+        text, {"workload.transaction_abort_every": 3}, producer="delivery.timeout.ms=90000\n"
+    )
+
+    (note,) = told(found, "to fit transaction.timeout.ms = 60000")
+    assert note.startswith("producer.properties, line 1: message.timeout.ms = 90000 is 60000 here")
+    (kept,) = told(found, "takes the place of")
+    assert kept.endswith("; transactional.id stays, since the scenario needs transactions")
+
+
 def test_a_transactional_id_stays_where_the_scenario_needs_one(laid: LayOver) -> None:
     text = OWN.replace("[workload.producer]", '[workload.producer]\n"transactional.id" = "t"')
 
@@ -149,6 +123,8 @@ def test_how_a_group_commits_is_the_workload_s(laid: LayOver) -> None:
     for text, commit in (("true", "after"), ("false", "auto")):
         with pytest.raises(ScenarioError, match=r"consumer\.properties, line 1: enable\.auto"):
             laid(settings={"workload.commit": commit}, consumer=f"enable.auto.commit={text}\n")
+    with pytest.raises(ScenarioError, match=r"^scenario: enable\.auto\.commit=true, but workload"):
+        laid(OWN.replace('"session.timeout.ms" = 6000', '"enable.auto.commit" = true'))
     agreed = laid(consumer="enable.auto.commit=false\n")
     silent = laid(consumer="max.poll.interval.ms=300000\n")
     alone = OWN.replace("group_consumers = 2", "")
@@ -239,62 +215,6 @@ def test_upper_limits_stay_and_what_must_happen_is_shown(
     assert parted({"isr-leave-s": demand}) == ({}, {"isr-leave-s": demand})
 
 
-# Brokers and topic
-
-
-def test_a_broker_s_unclean_elections_and_min_isr_are_the_topic_s(laid: LayOver) -> None:
-    text = "unclean.leader.election.enable=true\nmin.insync.replicas=2\n"
-    found = laid(server=text)
-    config = found.scenario.topic.config
-
-    assert ("true", "2") == (
-        config["unclean.leader.election.enable"],
-        config["min.insync.replicas"],
-    )
-    assert 2 == len(told(found, "is the run's topic's, in place of the scenario's topic.config."))
-    assert found.origins["topic"]["min.insync.replicas"] == "server.properties, line 2"
-    for over in (
-        laid(settings={"topic.config.min.insync.replicas": 3}, server=text),
-        laid(server=text, topic="min.insync.replicas=3\n"),
-    ):
-        assert "3" == str(over.scenario.topic.config["min.insync.replicas"])
-        assert 1 == len(told(over, "min.insync.replicas does nothing to the run's topic"))
-
-
-@pytest.mark.parametrize(
-    ("line", "why"),
-    [
-        ("log.segment.bytes=1073741824", "--set topic.config.segment.bytes=1073741824 would"),
-        ("num.partitions=3", "--set topic.partitions=3 would count"),
-        ("default.replication.factor=2", "--set topic.replication_factor=2 would count"),
-        ("log.retention.hours=1", "log.retention.ms = -1; --set topic.config.retention.ms=3600000"),
-        ("log.retention.ms=5", None),
-        ("num.partitions=1", None),
-        ("log.segment.bytes=2000", None),
-        ("log.roll.hours=1", None),
-        ("message.max.bytes=5", None),
-    ],
-)
-def test_a_line_of_a_broker_s_file_that_does_nothing_is_told(
-    laid: LayOver, line: str, why: str | None
-) -> None:
-    notes = told(laid(server=line + "\n"), f"line 1: {line.partition('=')[0]} does nothing: ")
-
-    assert [why] == [why for note in notes if why and why in note] if why else notes == []
-
-
-def test_a_topic_s_file_wins_over_the_scenario_and_loses_to_set(laid: LayOver) -> None:
-    found = laid(topic="partitions=3\nreplicas=2\nretention.ms=7\nsegment.bytes=9\n")
-    topic = found.scenario.topic
-
-    assert (3, 2) == (topic.partitions, topic.replication_factor)
-    assert ("7", "9") == (topic.config["retention.ms"], topic.config["segment.bytes"])
-    assert 1 == len(told(found, "topic.properties replaces the scenario's segment.bytes = 2000"))
-    assert found.shown_demands
-    over = laid(settings={"topic.partitions": 5}, topic="partitions=3\n")
-    assert 5 == over.scenario.topic.partitions
-
-
 # Keys that do nothing
 
 
@@ -303,6 +223,7 @@ def test_a_topic_s_file_wins_over_the_scenario_and_loses_to_set(laid: LayOver) -
     [
         (OWN.replace("group_consumers = 2", "rounds = 3"), {}, "workload.rounds counts for kind"),
         (OWN, {"workload.rounds": 3}, "--set workload.rounds counts for kind = 'write-read'"),
+        (OWN, {"workload": {"kind": "stream", "rounds": 3}}, "--set workload.rounds counts for"),
         (
             OWN
             + "[mixed]\nuntil_s = 60\n[[mixed.faults]]\nverb = 'kill'\ntarget = 'one'\nat_s = 3",

@@ -1,0 +1,114 @@
+"""A broker's and a topic's file, laid between the scenario and what is set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from harness.model.scenario import ScenarioError
+from tests.support.laid_over import LayOver, told
+
+
+def test_a_broker_s_unclean_elections_and_min_isr_are_the_topic_s(laid: LayOver) -> None:
+    text = "unclean.leader.election.enable=true\nmin.insync.replicas=2\n"
+    found = laid(server=text)
+    config = found.scenario.topic.config
+
+    assert ("true", "2") == (
+        config["unclean.leader.election.enable"],
+        config["min.insync.replicas"],
+    )
+    assert 2 == len(told(found, "is the run's topic's, in place of the scenario's topic.config."))
+    assert found.origins["topic"]["min.insync.replicas"] == "server.properties, line 2"
+    for over in (
+        laid(settings={"topic.config.min.insync.replicas": 3}, server=text),
+        laid(server=text, topic="min.insync.replicas=3\n"),
+    ):
+        assert "3" == str(over.scenario.topic.config["min.insync.replicas"])
+        assert 1 == len(told(over, "min.insync.replicas does nothing to the run's topic"))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"cluster": {"brokers": 3}},
+        {"cluster.server": {"num.network.threads": 3}},
+        {"topic": {"partitions": 2}},
+        {"topic.config": {"retention.ms": 3}},
+    ],
+)
+def test_a_section_that_is_set_as_a_whole_loses_no_key_of_a_file(
+    laid: LayOver, settings: Mapping[str, Any]
+) -> None:
+    found = laid(
+        settings=settings, server="num.io.threads=5\n", topic="retention.bytes=7\npartitions=4\n"
+    )
+    scenario = found.scenario
+
+    assert scenario.cluster.server["num.io.threads"] == "5"
+    assert scenario.topic.config["retention.bytes"] == "7"
+    assert scenario.topic.partitions == (2 if "topic" in settings else 4)
+    ((path, whole),) = settings.items()
+    assert ("replica.lag.time.max.ms" in scenario.cluster.server) == path.startswith("topic")
+    assert ("segment.bytes" in scenario.topic.config) == path.startswith("cluster")
+    if path in ("cluster.server", "topic.config"):
+        section = "server" if path == "cluster.server" else "topic"
+        assert {"--set"} == {found.origins[section][key] for key in whole}
+
+
+@pytest.mark.parametrize(
+    ("settings", "server", "why"),
+    [
+        ({}, "min.insync.replicas=4\n", r"topic\.config\.min\.insync\.replicas is 4 but"),
+        (
+            {"topic.config.min.insync.replicas": 2, "workload.group_consumers": 0},
+            "min.insync.replicas=4\noffsets.topic.replication.factor=5\n",
+            None,
+        ),
+        ({}, "offsets.topic.replication.factor=5\n", r"add --set cluster\.server\.offsets\.topic"),
+    ],
+)
+def test_there_are_not_more_replicas_than_brokers(
+    laid: LayOver, settings: Mapping[str, Any], server: str, why: str | None
+) -> None:
+    if why is None:
+        laid(settings=settings, server=server)
+    else:
+        with pytest.raises(ScenarioError, match=why):
+            laid(settings=settings, server=server)
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("log.segment.bytes=1073741824", "--set topic.config.segment.bytes=1073741824 would"),
+        ("num.partitions=3", "--set topic.partitions=3 would count"),
+        ("default.replication.factor=2", "--set topic.replication_factor=2 would count"),
+        ("log.retention.hours=1", "log.retention.ms = -1; --set topic.config.retention.ms=3600000"),
+        ("log.retention.ms=5", None),
+        ("num.partitions=1", None),
+        ("log.segment.bytes=2000", None),
+        ("log.roll.hours=1", None),
+        ("message.max.bytes=5", None),
+    ],
+)
+def test_a_line_of_a_broker_s_file_that_does_nothing_is_told(
+    laid: LayOver, line: str, why: str | None
+) -> None:
+    notes = told(laid(server=line + "\n"), f"line 1: {line.partition('=')[0]} does nothing: ")
+
+    assert [why] == [why for note in notes if why and why in note] if why else notes == []
+
+
+def test_a_topic_s_file_wins_over_the_scenario_and_loses_to_set(laid: LayOver) -> None:
+    found = laid(topic="partitions=3\nreplicas=2\nretention.ms=7\nsegment.bytes=9\n")
+    topic = found.scenario.topic
+
+    assert (3, 2) == (topic.partitions, topic.replication_factor)
+    assert ("7", "9") == (topic.config["retention.ms"], topic.config["segment.bytes"])
+    assert 1 == len(told(found, "topic.properties replaces the scenario's segment.bytes = 2000"))
+    assert found.shown_demands
+    over = laid(settings={"topic.partitions": 5}, topic="partitions=3\n")
+    assert 5 == over.scenario.topic.partitions
