@@ -34,6 +34,7 @@ PARTS = ("tests/unit", "tests/baseline", "tests/rules/test_house.py", "--ignore=
 ALL = ("-n", "2", "--dist", "loadfile", *PARTS)
 MARKS = "not cluster and not browser"
 FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
+ERROR = re.compile(r"^E +(.+)$", re.MULTILINE)
 Tests = tuple[str, ...]  # arguments for pytest
 
 
@@ -61,6 +62,7 @@ class Copy:
 
     def __init__(self, folder: Path = FOLDER) -> None:
         self.path = folder / "checkout"
+        self.error = ""  # what the test that failed last says of it
         shutil.rmtree(self.path, ignore_errors=True)
         for name in _names():
             (self.path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -81,7 +83,7 @@ class Copy:
     def run(self, tests: Tests, limit_s: float | None) -> tuple[bool, str, float]:
         """Whether all pass, the first that does not or TIME_LIMIT, and how long it took (s)."""
         begun_s = time.monotonic()
-        argv = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-rfE", "-m", MARKS]
+        argv = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=short", "-rfE", "-m", MARKS]
         argv += ["-p", "no:cacheprovider", *tests]
         # Two changes within a second leave a compiled file that looks new enough: write none.
         env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(self.path)}
@@ -102,7 +104,8 @@ class Copy:
             finally:
                 if process.poll() is None:
                     os.killpg(process.pid, signal.SIGKILL)
-        failed = FAILED.search(out)
+        failed, error = FAILED.search(out), ERROR.search(out)
+        self.error = f": {error[1]}" if error else ""
         why = failed[1] if failed else (out.strip().splitlines() or ["no output"])[-1]
         return process.returncode == 0, why, time.monotonic() - begun_s
 
@@ -167,7 +170,7 @@ def _unmutated_s(tests: Tests, copy: Copy, session: Session) -> float:
         return known
     passed, why, took_s = copy.run(tests, None)
     if not passed:
-        raise UnmutatedFails(f"{why} fails without any mutant ({key}): mend it first")
+        raise UnmutatedFails(f"{why} fails without any mutant ({key}): mend it first{copy.error}")
     session.keep_unmutated(key, took_s)
     return took_s
 

@@ -142,6 +142,7 @@ def test_tests_run_on_the_copy_s_code_until_the_first_fails(copy: Copy) -> None:
     name = str(test.relative_to(copy.path))
 
     assert (False, f"{name}::test_false") == copy.run((name,), None)[:2]
+    assert ": assert False" == copy.error
 
 
 def test_a_test_that_never_ends_is_ended_at_the_time_limit(copy: Copy) -> None:
@@ -153,6 +154,8 @@ def test_a_test_that_never_ends_is_ended_at_the_time_limit(copy: Copy) -> None:
 
 class Told:
     """A copy whose runs end as told; None: all pass."""
+
+    error = ": as told"
 
     def __init__(self, *failing: str | None) -> None:
         self.failing, self.runs = list(failing), list[tuple[str, ...]]()
@@ -224,7 +227,7 @@ def test_mutants_of_one_file_are_tried_one_after_the_other(tmp_path: Path) -> No
 
 
 def test_tests_that_fail_without_a_mutant_tell_nothing(tmp_path: Path) -> None:
-    with pytest.raises(UnmutatedFails, match="a fails without any mutant"):
+    with pytest.raises(UnmutatedFails, match=r"a fails without any mutant .*: as told"):
         attempt(mutant(), cast(Any, Told("x.py::a")), opened(tmp_path))
 
 
