@@ -318,6 +318,8 @@ class _Reading:
 
     def complaints(self, used: list[tuple[Setting, dict[str, str]]]) -> list[str]:
         """What librdkafka says of each setting alone."""
+        if not complaint_of_librdkafka(_joined(p for _, p in used), self.role, of_each=True):
+            return []
         here = f"{_IN_JAVA}: give one that both have" if self.client == JAVA else ""
         return [
             f"{self.file.place(setting)}: {setting.told}={setting.value}: {complaint}{here}"

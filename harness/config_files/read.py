@@ -263,7 +263,28 @@ class _Choice:
             )
         if len({self._but_for_ids(each) for each in candidates}) > 1:
             self._refuse_several([each.name for each in candidates])
-        return _told(path, candidates[0])
+        return self._told(candidates[0])
+
+    def _told(self, chosen: _Candidate) -> FileSettings:
+        path = self.path
+        note = f"{path}: {_count(len(chosen.settings))} from {chosen.where}"
+        if chosen.unread:
+            note += f"; not read: {', '.join(chosen.unread)}"
+        settings, repeated = last_of_each(path, chosen.settings)
+        used = (each for each in settings if not is_known(each.key, self.in_vain))
+        assumed = {text: each.line for each in used for text in each.assumed}
+        taken = [
+            f"{path}: of {', '.join(f'{text} (line {line})' for text, line in assumed.items())} "
+            "the default was taken: no other file and no environment is read"
+        ]
+        return FileSettings(
+            path=path,
+            settings=tuple(settings),
+            notes=(note, *chosen.notes, *repeated, *(taken if assumed else ())),
+            wrong=tuple(f"{path}, {sentence}" for sentence in chosen.wrong),
+            strays=chosen.strays,
+            spring=chosen.spring,
+        )
 
     def _refuse_several(self, names: list[str]) -> None:
         whose, path = _word(self.whose), self.path
@@ -288,26 +309,6 @@ class _Choice:
 
 def _is_broker(candidate: _Candidate) -> bool:
     return any(is_known(each.key, _OF_A_BROKER) for each in candidate.settings)
-
-
-def _told(path: Path, chosen: _Candidate) -> FileSettings:
-    note = f"{path}: {_count(len(chosen.settings))} from {chosen.where}"
-    if chosen.unread:
-        note += f"; not read: {', '.join(chosen.unread)}"
-    settings, repeated = last_of_each(path, chosen.settings)
-    assumed = {text: each.line for each in settings for text in each.assumed}
-    taken = [
-        f"{path}: of {', '.join(f'{text} (line {line})' for text, line in assumed.items())} the "
-        "default was taken: no other file and no environment is read"
-    ]
-    return FileSettings(
-        path=path,
-        settings=tuple(settings),
-        notes=(note, *chosen.notes, *repeated, *(taken if assumed else ())),
-        wrong=tuple(f"{path}, {sentence}" for sentence in chosen.wrong),
-        strays=chosen.strays,
-        spring=chosen.spring,
-    )
 
 
 def _count(number: int) -> str:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 _BITS = {"short": 16, "int": 32, "long": 64}
 _RANGE = re.compile(r"\[([^,\]]*),\.\.\.(?:,([^,\]]*))?\](?: or (-?\d+))?")
 _LIST = re.compile(r"(\(case insensitive\) )?\[([^\]]*)\]")
+_LONGEST = 200  # letters of a list of values
 _VERSION = re.compile(r"-IV\d+$")
 
 
@@ -30,7 +31,11 @@ class Documented(NamedTuple):
     def words(self) -> str:
         """`int in [1,...]`."""
         limits = _RANGE.fullmatch(self.valid) or _LIST.fullmatch(self.valid)
-        return f"{self.type} in {self.valid}" if limits else self.type
+        valid = self.valid
+        if len(valid) > _LONGEST:  # all versions that there were
+            first, *_, last = valid.split(", ")
+            valid = f"{first}, …, {last}"
+        return f"{self.type} in {valid}" if limits else self.type
 
 
 def is_class(key: str, of: Documented | None) -> bool:

@@ -36,7 +36,7 @@ from harness.model.kafka_text import kafka_text
 from harness.model.scenario import Scenario
 from harness.model.spelling import did_you_mean, is_known, known_end, slip
 
-# Which section's keys stand in which lines of the user's files: section -> key -> "FILE, line N".
+# Where keys stand in the user's files: section -> key -> "FILE, line N: KEY".
 Lines = Mapping[str, Mapping[str, str]]
 
 
@@ -148,7 +148,7 @@ def found_in(sections: tuple[Section, ...], allowed: tuple[str, ...], lines: Lin
         places = lines.get(section.name, {})
         plugin = foreign_class(section.settings)
         for key, value in section.settings.items():
-            told = f"{places[key]}: {key}" if key in places else f"{section.name}.{key}"
+            told = places.get(key, f"{section.name}.{key}")
             if is_known(key, section.known):
                 providers = () if key in places else _providers(section.settings)
                 wrong += [f"{told}{why}" for why in _of_value(section, key, value, providers)]

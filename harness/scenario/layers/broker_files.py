@@ -66,6 +66,7 @@ class BrokerFile:
 
     settings: Mapping[str, str] = field(default_factory=dict)
     lines: Mapping[str, str] = field(default_factory=dict)  # key -> "FILE, line N"
+    told: Mapping[str, str] = field(default_factory=dict)  # key -> "FILE, line N: NAME (KEY)"
     notes: tuple[str, ...] = ()
     wrong: Mapping[str, str] = field(default_factory=dict)  # key -> why its line cannot be used
 
@@ -136,6 +137,7 @@ def _used(file: FileSettings, used: list[Setting], notes: list[str]) -> BrokerFi
     return BrokerFile(
         settings={each.key: each.value for each in used},
         lines={each.key: file.place(each) for each in used},
+        told={each.key: file.found(each) for each in used},
         notes=(
             *file.notes,
             *notes,

@@ -133,7 +133,7 @@ def with_broker_files(own: file.Opened, files: Files) -> tuple[dict[str, Any], l
         if key in of_server and key in config and key not in of_topic and key not in set_config
     }
     notes = [
-        f"{files.server.lines[key]}: {key} = {value} is the run's topic's, in place of the "
+        f"{files.server.told[key]} = {value} is the run's topic's, in place of the "
         f"scenario's topic.config.{key} = {kafka_text(config[key])}"
         for key, value in decisive.items()
     ]
@@ -169,11 +169,11 @@ def _in_vain(
     for key, value in server.settings.items():
         if key in DECISIVE and key in topic and key not in decisive:
             yield (
-                f"{server.lines[key]}: {key} does nothing to the run's topic, which has "
+                f"{server.told[key]} does nothing to the run's topic, which has "
                 f"{kafka_text(topic[key])} by the topic's file or --set"
             )
         for why in in_vain(key, value, topic, brokers):
-            yield f"{server.lines[key]}: {key} does nothing: {why}"
+            yield f"{server.told[key]} does nothing: {why}"
 
 
 def _origins_of_nodes(opened: file.Opened, files: Files, tables: Mapping[str, Any]) -> Origins:

@@ -51,13 +51,19 @@ def read_files(
     server, topic = _of_nodes(own, paths, release, wrong)
     files = Files(clients=clients, paths=paths, server=server, topic=topic)
     with_files, _, _ = with_broker_files(own, files)
-    lines = {"cluster.server": _not_set(own, "cluster.server", server.lines)}
+    lines = {"cluster.server": _not_set(own, "cluster.server", server.told)}
     # A broker's file says what the topic has of what decides losses, too.
-    decisive = {k: line for k, line in server.lines.items() if k in DECISIVE}
-    lines["topic.config"] = _not_set(own, "topic.config", {**decisive, **topic.lines})
+    decisive = {k: line for k, line in server.told.items() if k in DECISIVE}
+    lines["topic.config"] = _not_set(own, "topic.config", {**decisive, **topic.told})
     found = check_keys(own.shape(with_files), release, lines)
     in_file = tuple(place for places in lines.values() for place in places.values())
-    wrong += [s if s.startswith(in_file) else f"{own.which}: {s}" for s in found.wrong]
+    known_as_wrong = (*(server.told[k] for k in server.wrong if k in server.told),)
+    known_as_wrong += (*(topic.told[k] for k in topic.wrong if k in topic.told),)
+    wrong += [
+        sentence if sentence.startswith(in_file) else f"{own.which}: {sentence}"
+        for sentence in found.wrong
+        if not sentence.startswith(known_as_wrong)
+    ]
     wrong += [f"{own.which}: {sentence}" for sentence in wrong_keys(shape)]
     if wrong:
         raise ScenarioError(listed(dict.fromkeys(wrong)))

@@ -59,8 +59,8 @@ def found(allow: tuple[str, ...] = (), /, **keys: Any) -> Found:
         allow,
         {
             "cluster.server": {
-                "from.a.file": "server.properties, line 3",
-                "ssl.key.password": "server.properties, line 4",
+                "from.a.file": "server.properties, line 3: from.a.file",
+                "ssl.key.password": "server.properties, line 4: ssl.key.password",
             }
         },
     )
