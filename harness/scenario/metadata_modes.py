@@ -8,7 +8,8 @@ Source: Kafka 3.9's broker configurations; KIP-500, KIP-595, KIP-631, KIP-848.
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from harness.config_files.settings import reason_for
 
@@ -54,3 +55,14 @@ def without_effect(key: str, mode: Mode) -> str | None:
     other: Mode = "kraft" if mode == "zookeeper" else "zookeeper"
     why = f"this cluster uses {_NAMES[mode]}, and the key belongs to {_NAMES[other]}"
     return reason_for(key, dict.fromkeys(ONLY[other], why))
+
+
+def group_problem(consumer: Mapping[str, Any], mode: Mode) -> str | None:
+    """Why no group could form with that consumer in a cluster of that mode, with the remedy
+    (KIP-848); None if one could."""
+    if mode == "kraft" or str(consumer.get("group.protocol")).lower() != "consumer":
+        return None
+    return (
+        "group.protocol=consumer needs brokers with KRaft, and this cluster uses ZooKeeper: add "
+        "--set consumer.group.protocol=classic"
+    )

@@ -26,6 +26,7 @@ from harness.distribution import kafka_home
 from harness.model.plan import Step
 from harness.model.runs.run_record import DifferenceRecord, NodeSettings, RunRecord, problem_of
 from harness.model.scenario import FaultPart, Scenario, ScenarioError
+from harness.model.worker_kinds import has_group
 from harness.nemesis import plan
 from harness.nemesis.targets import target_of
 from harness.nemesis.verbs import VERBS
@@ -34,6 +35,7 @@ from harness.scenario.client_keys import wrong_value
 from harness.scenario.kafka_keys import has_keys, release_on
 from harness.scenario.layers.lay import Files, by_layer, lay
 from harness.scenario.layers.read_files import read_files
+from harness.scenario.metadata_modes import group_problem
 from harness.scenario.rules import setting_of
 
 SET_UP_S = 120.0
@@ -128,13 +130,13 @@ def prepare(request: Request) -> Prepared:
     laid = lay(own, files)
     resolved = laid.scenario
     producer, consumer = resolved.workload.producer, resolved.workload.consumer
+    _check_capabilities(request, resolved)
     for role in ROLES:
         config = producer if role == "producer" else consumer
         if why := wrong_value(role, config, laid.origins[role]):
             raise ScenarioError(f"{request.scenario}: {why}")
     setting = setting_of(resolved)
     steps = plan.make(resolved.faults, request.seed, resolved.mixed, setting=setting)
-    _check_capabilities(request, resolved)
     if why := BACKENDS[request.backend].refuses(resolved):
         raise ScenarioError(f"{request.scenario}: --backend {request.backend}: {why}")
     try:
@@ -185,8 +187,12 @@ def _files(request: Request, own: file.Opened) -> tuple[Files, tuple[str, ...]]:
         partial(kafka_home.find_kafka, own_jars),
         needed=bool(request.files or has_keys(shape)),
     )
-    foreign = Foreign in backend.capabilities(shape)
-    return read_files(own, request.files, release, foreign=foreign)
+    return read_files(own, request.files, release, foreign=_foreign(request, shape))
+
+
+def _foreign(request: Request, shape: Scenario) -> bool:
+    """Whether the cluster is somebody's."""
+    return Foreign in BACKENDS[request.backend].capabilities(shape)
 
 
 def _check_kafka_home(request: Request) -> None:
@@ -237,6 +243,10 @@ def _check_capabilities(request: Request, chosen: Scenario) -> None:
             raise ScenarioError(f"{request.scenario}: {why}")
     if why := _excluded((*chosen.faults, *drawn), chosen, backend, where):
         raise ScenarioError(f"{request.scenario}: {why}")
+    grouped = has_group(chosen.workload) and not _foreign(request, chosen)
+    why = group_problem(chosen.workload.consumer, "zookeeper") if grouped else None
+    if why:
+        raise ScenarioError(f"{request.scenario}: workload.consumer: {why}")
 
 
 def _not_there(fault: FaultPart, chosen: Scenario, backend: Backend, where: str) -> str | None:
@@ -297,10 +307,9 @@ def _toml(value: Any) -> str:
 
 
 def _inline(value: Any) -> str:
-    """A TOML value within a line; what JSON writes of texts, numbers and booleans is TOML
-    too, and the keys of a scenario's tables need no quotes."""
+    """A TOML value within a line; what JSON writes of texts, numbers and booleans is TOML too."""
     if isinstance(value, dict):
-        pairs = (f"{key} = {_inline(each)}" for key, each in value.items())
+        pairs = (f"{json.dumps(key)} = {_inline(each)}" for key, each in value.items())
         return "{ " + ", ".join(pairs) + " }"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_inline, value)) + "]"

@@ -41,7 +41,7 @@ def prepared(folder: Path, demand: str, acks: str = "all", work: str = "") -> No
         (
             "expelled-owners",
             "all",
-            'group_consumers = 2\n[workload.consumer]\n"group.protocol" = "consumer"',
+            'group_consumers = 2\n[workload.consumer]\n"group.instance.id" = "a"',
             "judged only where members are of one generation",
         ),
         ("delivery-p99-ms", "all", "consumers = 0", "nobody reads"),

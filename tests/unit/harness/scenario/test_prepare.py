@@ -40,11 +40,30 @@ def test_the_command_that_runs_it_again_gives_every_setting_back():
         "topic.leader": "kafka1",
         "mixed.faults": [{"verb": "cut", "target": "one", "options": {"from": "clients", "n": 1}}],
         "check.replicas": True,
+        "cluster.server": {"num.network.threads": 3},
     }
     words = shlex.split(command_line(Request(scenario="s", seed=1, settings=settings)))
 
     given = [words[at + 1] for at, word in enumerate(words) if word == "--set"]
     assert settings == dict(map(parse_override, given))
+
+
+def test_the_newer_protocol_of_groups_is_refused_where_no_broker_has_it():
+    """With ZooKeeper every member would wait in vain (KIP-848)."""
+    needs("kafka")
+    own = {"workload.consumer.group.protocol": "consumer"}
+
+    with pytest.raises(ScenarioError, match=r"ZooKeeper: add --set consumer\.group\.protocol=cla"):
+        prepare(Request(scenario="group-members-come-and-go", seed=1, settings=own))
+    prepare(Request(scenario="baseline", seed=1, settings=own))  # without a group
+    elsewhere = {
+        "workload.group_consumers": 2,
+        "backend.external.bootstrap": ("a:1",),
+        "faults": [],
+    }
+    prepare(
+        Request(scenario="pause-long", seed=1, settings={**own, **elsewhere}, backend="external")
+    )
 
 
 # Keys of Kafka's own
