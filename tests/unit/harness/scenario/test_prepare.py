@@ -59,6 +59,7 @@ def test_the_newer_protocol_of_groups_is_refused_where_no_broker_has_it():
     elsewhere = {
         "workload.group_consumers": 2,
         "backend.external.bootstrap": ("a:1",),
+        "cluster": {},
         "faults": [],
     }
     prepare(
