@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from harness.model.client_settings import ALIASES
+from harness.model.spelling import is_known
 
 Role = Literal["producer", "consumer"]
 ROLES: tuple[Role, ...] = ("producer", "consumer")
@@ -107,6 +108,14 @@ VALUES: dict[str, dict[str, str]] = {
         "org.apache.kafka.clients.consumer.CooperativeStickyAssignor": "cooperative-sticky",
     },
 }
+# Values that librdkafka alone has: a file with one of these is librdkafka's.
+LIBRDKAFKAS_VALUES: dict[str, tuple[str, ...]] = {
+    "auto.offset.reset": ("smallest", "beginning", "largest", "end", "error"),
+    "partition.assignment.strategy": (
+        *("range", "roundrobin", "cooperative-sticky"),
+        *("range,roundrobin", "roundrobin,range"),
+    ),
+}
 # The codec's own level in Java, one level in librdkafka.
 COMPRESSION_LEVELS = {
     "compression.gzip.level": "gzip",
@@ -149,6 +158,15 @@ LEFT_OUT = {
     "max.schemas.per.subject": _VALUES_ARE_OURS,
     "specific.avro.reader": _VALUES_ARE_OURS,
     "avro.": _VALUES_ARE_OURS,
+    **dict.fromkeys(
+        (
+            *("key.serializer.encoding", "value.serializer.encoding", "serializer.encoding"),
+            *("key.deserializer.encoding", "value.deserializer.encoding", "deserializer.encoding"),
+            *("spring.json.", "spring.deserializer."),
+        ),
+        _VALUES_ARE_OURS,
+    ),
+    **dict.fromkeys(("go.", "dotnet."), "it is of a library that is built on librdkafka"),
     "basic.auth.": _VALUES_ARE_OURS,
     "bearer.auth.": _VALUES_ARE_OURS,
     "key.subject.name.strategy": _VALUES_ARE_OURS,
@@ -245,7 +263,7 @@ JAVAS_LATER = ("metadata.recovery.rebootstrap.trigger.ms",)
 # Left out, and told apart all the same: a file with one of these is librdkafka's, or Java's.
 _LEFT_OUT_OF_LIBRDKAFKA = (
     *_WITHOUT_WEIGHT,
-    "auto.commit.enable",
+    *("auto.commit.enable", "dotnet.", "go."),
     "delivery.report.only.error",
     "enable.auto.offset.store",
     "enable.partition.eof",
@@ -281,7 +299,7 @@ def of_librdkafka_alone(keys: Collection[str], *, left_out: bool) -> list[str]:
     """Those of these keys that librdkafka has, and Java's clients have not: of those that are left
     out, or of the others."""
     known = _LEFT_OUT_OF_LIBRDKAFKA if left_out else [k for r in ROLES for k in LIBRDKAFKA_ONLY[r]]
-    return [key for key in keys if key in known and key not in JAVAS_LATER]
+    return [key for key in keys if is_known(key, known) and key not in JAVAS_LATER]
 
 
 def of_java_alone(keys: Collection[str], *, left_out: bool) -> list[str]:
@@ -296,8 +314,12 @@ def of_java_alone(keys: Collection[str], *, left_out: bool) -> list[str]:
 
 def clients_keys() -> set[str]:
     """The names of all keys of both kinds of client, in either dialect."""
-    javas = {each.java for role in ROLES for each in KEYS[role]}
-    return javas | {*COMPRESSION_LEVELS} | {n for role in ROLES for n in librdkafkas_names(role)}
+    return {*COMPRESSION_LEVELS}.union(*map(keys_of, ROLES))
+
+
+def keys_of(role: Role) -> set[str]:
+    """The names of a role's keys, in either dialect."""
+    return {each.java for each in KEYS[role]} | librdkafkas_names(role)
 
 
 def librdkafkas_names(role: Role) -> set[str]:
@@ -309,7 +331,4 @@ def librdkafkas_names(role: Role) -> set[str]:
 def other_role_of(key: str, role: Role) -> Role | None:
     """Whose key it is in either client, where it is not this role's."""
     other: Role = "consumer" if role == "producer" else "producer"
-    own, theirs = (
-        {each.java for each in KEYS[whose]} | librdkafkas_names(whose) for whose in (role, other)
-    )
-    return other if key in theirs - own else None
+    return other if key in keys_of(other) - keys_of(role) else None

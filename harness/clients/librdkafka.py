@@ -10,6 +10,9 @@ from confluent_kafka import Consumer, KafkaException, Producer
 
 from harness.clients.java_keys import Role
 
+# What ends a client before it says anything.
+_REFUSED: Final = {"reconnect.backoff.ms": 2, "reconnect.backoff.max.ms": 1}
+_OUTSIDE = re.compile(r"outside allowed range (-?\d+)\.\.(-?\d+)")
 # Keys whose values may begin with a digit, and be none.
 _TEXTS: Final = ("transactional.id", "client.rack", "group.instance.id", "group.remote.assignor")
 
@@ -19,15 +22,29 @@ def complaint_of_librdkafka(
 ) -> str | None:
     """Why librdkafka would refuse to make a client of `config`; None if it would not. `of_each`:
     only what it says of a setting whatever the others are."""
+    quiet = {**config, "log_level": 0}
+    if quiet.pop("debug", None) is not None:  # it would fill the terminal
+        quiet |= {"debug": config["debug"], **_REFUSED} if of_each else {}
     try:
         if role == "producer":
-            Producer({**config, "log_level": 0})
+            Producer(quiet)
         else:
-            Consumer({"group.id": "check", **config, "log_level": 0}).close()
+            Consumer({"group.id": "check", **quiet}).close()
     except KafkaException as error:
         told, of_all = str(error.args[0].str()).strip(), f"Failed to create {role}: "
-        return None if of_each and told.startswith(of_all) else told.removeprefix(of_all)
+        together = told.startswith(of_all) and not _OUTSIDE.search(told)
+        return None if of_each and together else told.removeprefix(of_all)
     return None
+
+
+def limit_of(complaint: str, value: str) -> str | None:
+    """The nearest value that librdkafka takes, where it complains that this one is outside of its
+    range; None where it complains of anything else."""
+    limits = _OUTSIDE.search(complaint)
+    if limits is None:
+        return None
+    least, most = limits.groups()
+    return least if float(value) < float(least) else most
 
 
 def not_a_number(key: str, value: object) -> str | None:

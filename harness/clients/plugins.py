@@ -5,6 +5,7 @@ acme.bootstrap.servers        may be: files have that key in vain anyhow
 spring.kafka.producer.acks    may not: it ends in a key that a client knows
 lingr.ms, lingerms            may not: slips of one
 unclean.leader.election       may not: the beginning of one
+isolation, auto.commit        may not: most of the words of one
 """
 
 from __future__ import annotations
@@ -22,9 +23,17 @@ def everyones(others: Collection[str]) -> set[str]:
 
 def may_be_a_plugins(key: str, others: Collection[str]) -> bool:
     """Whether no client knows a key, none of the `others` is it, and it ends in nothing of both,
-    nor begins one."""
+    nor is most of one."""
     all_of = everyones(others)
-    if key.count(".") > 1 and any(each.startswith(f"{key}.") for each in all_of):
+    if any(_is_most_of(key, each) for each in all_of):
         return False
     end = known_end(key, all_of)
     return end is None or (end != key and end in LEFT_OUT)
+
+
+def _is_most_of(key: str, known: str) -> bool:
+    """Whether a key's words are those that another begins or ends with: at least half of it, or
+    three of them."""
+    if not (known.startswith(f"{key}.") or known.endswith(f".{key}") or f".{key}." in known):
+        return False
+    return 2 * len(key) >= len(known) or key.count(".") > 1

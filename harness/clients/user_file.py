@@ -19,8 +19,6 @@ Only where the file names a class that is not Kafka's own may a key be that clas
 so; not if it ends in a key that a client, a broker or a topic knows (`spring.kafka.producer.acks`),
 or in a slip of one.
 
-`differences`: where the Java client's default is not librdkafka's, the
-report shows both beside the value that was used.
 """
 
 from __future__ import annotations
@@ -28,24 +26,25 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from harness.clients.defaults import CLIENTS, JAVA, LIBRDKAFKA, ClientName
+from harness.clients.differences import change, not_in_java, replaced
 from harness.clients.java_keys import (
     COMPRESSION_LEVELS,
     JAVAS_LATER,
     KEYS,
     LEFT_OUT,
+    LIBRDKAFKAS_VALUES,
     PRIVATE,
     VALUES,
-    Key,
     Role,
+    keys_of,
     librdkafkas_names,
     of_java_alone,
     of_librdkafka_alone,
     other_role_of,
 )
-from harness.clients.librdkafka import complaint_of_librdkafka, not_a_number
+from harness.clients.librdkafka import complaint_of_librdkafka, limit_of, not_a_number
 from harness.clients.plugins import everyones, may_be_a_plugins
 from harness.config_files.placeholders import template_in
 from harness.config_files.read import read_config_file
@@ -60,7 +59,6 @@ from harness.config_files.settings import (
 from harness.distribution.documented import Documented, wrong_value
 from harness.model.bounds import ACKS
 from harness.model.client_settings import ALIASES
-from harness.model.kafka_text import kafka_text
 from harness.model.spelling import known_end, nearest
 
 
@@ -90,7 +88,7 @@ def read(path: Path, role: Role, beside: Beside | None = None) -> ClientConfig:
     """The producer's or consumer's configuration in `path`. Raises ConfigFileError with a sentence
     for each line that is wrong."""
     beside = beside or Beside()
-    file = read_config_file(path, role, (*LEFT_OUT, *PRIVATE))
+    file = read_config_file(path, role, (*LEFT_OUT, *PRIVATE), keys_of(role))
     client, of_both = _client_of(file, beside.client)
     reading = _Reading(file=file, role=role, client=client, beside=beside)
     left_out, of_plugin = reading.left_out()
@@ -119,14 +117,15 @@ def read(path: Path, role: Role, beside: Beside | None = None) -> ClientConfig:
         *left_out_note(file.path, left_out),
         *(f"{file.found(each)}: {why}" for each, why in of_plugin.items()),
         *reading.strays(),
-        *(_not_in_java(file, used) if (client, role) == (JAVA, "producer") else ()),
+        *(not_in_java(file, used, role) if client == JAVA else ()),
         *([_OF_BOTH.format(path=file.path)] if of_both else []),
     ]
     for setting, _ in used:
-        if client == JAVA and (changed := _change(setting, config, role)):
+        if client == JAVA and (changed := change(setting, config, role)):
             notes.append(
                 f"{file.path}: {setting.told}={setting.value} becomes librdkafka's {changed}"
             )
+    notes += replaced(file, used)
     lines = {
         name: f"{file.path.name}, line {setting.line}" for setting, plain in used for name in plain
     }
@@ -142,45 +141,12 @@ _OF_BOTH = (
 )
 
 
-def differences(used: Mapping[str, Any], role: Role) -> list[dict[str, str]]:
-    """Where the two clients' defaults differ, with the value that a worker really used.
-
-    `used` is the worker's whole configuration in librdkafka's keys. Each row has "client" (the
-    role), "key" (Java's name), "java_default", "librdkafka_default" and "used", in Java's units.
-    """
-    plain = {ALIASES.get(key, key): value for key, value in used.items()}
-    rows = [_row(key, plain) for key in KEYS[role] if key.java_default != key.librdkafka_default]
-    if role == "producer":
-        no_blocking = "0: a full queue fails the send"
-        rows.append(
-            {
-                "key": "max.block.ms",
-                "java_default": "60000",
-                "librdkafka_default": no_blocking,
-                "used": no_blocking,
-            }
-        )
-    return [{"client": role, **row} for row in rows]
-
-
-def _row(key: Key, used: Mapping[str, Any]) -> dict[str, str]:
-    name = ALIASES.get(key.librdkafka[-1], key.librdkafka[-1])
-    value = key.librdkafka_default
-    if name in used:
-        value = str(int(used[name]) * key.unit) if key.unit > 1 else kafka_text(used[name])
-    return {
-        "key": key.java,
-        "java_default": key.java_default,
-        "librdkafka_default": key.librdkafka_default,
-        "used": value,
-    }
-
-
 def _client_of(file: FileSettings, told: ClientName | None) -> tuple[ClientName, bool]:
     """Whose names a file has, and whether they are both clients' and nobody says. Raises
     ConfigFileError for names of both, and for those of another client than was told."""
     settings = {each.key: each for each in file.settings}
     theirs = of_librdkafka_alone(settings, left_out=False)
+    theirs += [k for k, each in settings.items() if each.value in LIBRDKAFKAS_VALUES.get(k, ())]
     javas = of_java_alone(settings, left_out=False) or (list(settings) if file.spring else [])
     if theirs and javas:
         one, other = settings[theirs[0]], settings[javas[0]]
@@ -279,14 +245,14 @@ class _Reading:
         told = f"{setting.told}={setting.value}"
         if setting.problem:
             return f"{told}: {setting.problem}"
+        if template := template_in(setting.value):
+            return f"{told}: {template} is a template's: write the value that it stands for"
         if setting.key == "acks" or ALIASES.get(setting.key) == "acks":
             known = ", ".join(ACKS)
             return None if setting.value in ACKS else f"{told}: give one of {known}"
         documented = self.beside.values.get(setting.key) if self.client == JAVA else None
         if why := documented and wrong_value(setting.value, documented):
             return f"{told}: {why}"
-        if template := template_in(setting.value):
-            return f"{told}: {template} is a template's: write the value that it stands for"
         if why := not_a_number(setting.key, setting.value):
             return f"{told}: {why}"
         return None
@@ -299,7 +265,12 @@ class _Reading:
             return {"compression.level": setting.value}
         key = next(key for key in KEYS[self.role] if key.java == setting.key)
         words = VALUES.get(key.java, {})
-        value = ",".join(words.get(word.strip(), word.strip()) for word in setting.value.split(","))
+        parts = [words.get(word.strip(), word.strip()) for word in setting.value.split(",")]
+        if key.java == "partition.assignment.strategy":
+            parts = _assignors(setting, parts)
+        if key.java == "delivery.timeout.ms" and setting.value == "0":
+            raise ValueError(f"{setting.told}=0 is for ever in librdkafka, and at once in Java")
+        value = ",".join(parts)
         if key.java == "metadata.recovery.strategy" or value.lower() in ("true", "false"):
             value = value.lower()
         if key.unit > 1:
@@ -317,52 +288,37 @@ class _Reading:
         return all(ALIASES.get(name, name) in self.beside.given for name in names)
 
     def complaints(self, used: list[tuple[Setting, dict[str, str]]]) -> list[str]:
-        """What librdkafka says of each setting alone."""
+        """What librdkafka says of each setting alone; a value of Java's that is outside of its
+        range becomes its limit."""
         if not complaint_of_librdkafka(_joined(p for _, p in used), self.role, of_each=True):
             return []
-        here = f"{_IN_JAVA}: give one that both have" if self.client == JAVA else ""
-        return [
-            f"{self.file.place(setting)}: {setting.told}={setting.value}: {complaint}{here}"
-            for setting, plain in used
-            if (complaint := complaint_of_librdkafka(plain, self.role, of_each=True))
-        ]
+        found = []
+        for setting, plain in used:
+            for name, value in list(plain.items()):
+                told = complaint_of_librdkafka({name: value}, self.role, of_each=True)
+                limit = limit_of(told, value) if told and self.client == JAVA else None
+                if limit is not None:
+                    plain[name] = limit
+                elif told:
+                    place = self.file.place(setting)
+                    found.append(f"{place}: {setting.told}={setting.value}: {told}")
+        return found
 
 
-_IN_JAVA = " (librdkafka's limit, by which the harness sends and reads, not the Java client's)"
+def _assignors(setting: Setting, names: list[str]) -> list[str]:
+    """Those that librdkafka has; of two protocols the one that a group of Java's clients begins
+    with. Raises ValueError."""
+    known = [*VALUES["partition.assignment.strategy"].values()]
+    for name in names:
+        if name not in known:
+            raise ValueError(f"{setting.told}={name}: librdkafka has {', '.join(known)} alone")
+    eager = [name for name in names if name != _COOPERATIVE]
+    return eager or names
+
+
+_COOPERATIVE = "cooperative-sticky"
 _NOT_HERE = "which cannot run in the harness's client"
-
-
-def _not_in_java(file: FileSettings, used: list[tuple[Setting, dict[str, str]]]) -> list[str]:
-    """What Kafka's own producer refuses, and librdkafka does not (KafkaProducer,
-    configureDeliveryTimeout)."""
-    defaults = {key.java: key.java_default for key in KEYS["producer"]}
-    named = {setting.key: setting for setting, _ in used}
-    delivery = named.get("delivery.timeout.ms")
-    if delivery is None:
-        return []
-    parts = [named[k].value if k in named else defaults[k] for k in _WITHIN_DELIVERY]
-    if float(delivery.value) >= sum(map(float, parts)):
-        return []
-    return [
-        f"{file.place(delivery)}: {delivery.told}={delivery.value} is below linger.ms + "
-        f"request.timeout.ms ({' + '.join(parts)}): Kafka's Java producer does not start with that"
-    ]
-
-
-_WITHIN_DELIVERY = ("linger.ms", "request.timeout.ms")
 
 
 def _joined(plain: Iterable[Mapping[str, str]]) -> dict[str, str]:
     return {key: value for each in plain for key, value in each.items()}
-
-
-def _change(setting: Setting, config: Mapping[str, str], role: Role) -> str | None:
-    """What a Java setting has become, None if it is the same under the same name."""
-    key = next((key for key in KEYS[role] if key.java == setting.key), None)
-    if key is None:  # a compression's level
-        return None
-    names = [ALIASES.get(name, name) for name in key.librdkafka]
-    same = names in ([key.java], [ALIASES.get(key.java)])
-    if same and config[names[0]] == setting.value:
-        return None
-    return " and ".join(f"{name}={config[name]}" for name in names)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from harness.config_files.environment import sets_more
 from harness.config_files.placeholders import Resolver
 from harness.config_files.settings import ConfigFileError, Setting
 from harness.config_files.yaml_file import Text, Tree
@@ -17,6 +18,7 @@ from harness.config_files.yaml_file import Text, Tree
 _UNSET = "no value stands there, and this process's environment is not read: write the value"
 _RESOLVER = Resolver(dialect="compose")  # from an environment that nobody reads
 _ELSEWHERE = ("env_file", "extends")  # where a service gets variables from
+_COMMANDS = ("command", "entrypoint")
 
 
 def is_compose(documents: list[Tree]) -> bool:
@@ -49,10 +51,14 @@ def services(path: Path, documents: list[Tree]) -> Iterator[Service]:
                     wrong=tuple(
                         f"line {key.line}: {key} of the service {name} is not read: write what it "
                         "brings into its environment"
-                        for key in service
-                        if key in _ELSEWHERE
+                        for key, value in service.items()
+                        if key in _ELSEWHERE or (key in _COMMANDS and sets_more(_joined(value)))
                     ),
                 )
+
+
+def _joined(value: Any) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _variables(path: Path, service: Text, environment: Any) -> Iterator[Setting]:

@@ -25,8 +25,11 @@ PREFIX, CFG = "KAFKA_", "KAFKA_CFG_"
 # What start scripts and images read themselves.
 _OF_SCRIPTS = re.compile(
     r"KAFKA_(OPTS|HEAP_OPTS|JVM_PERFORMANCE_OPTS|GC_LOG_OPTS|DEBUG|JMX_.*|(TOOLS_)?LOG4J_.*"
-    r"|(KRAFT_)?CLUSTER_ID|ENABLE_KRAFT|VERSION)"
+    r"|(KRAFT_)?CLUSTER_ID|ENABLE_KRAFT|VERSION"
+    # wurstmeister/kafka's
+    r"|CREATE_TOPICS|HOME|\w+_COMMAND)"
 )
+_SETS_MORE = re.compile(r"--override\s|(--|-D)spring\.(kafka|config|profiles)\.")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -65,6 +68,20 @@ def kafkas(variables: Sequence[Setting]) -> tuple[list[Setting], list[Setting]]:
             continue
         settings.append(replace(each, key=key_of(each.key.removeprefix(prefix)), name=each.key))
     return settings, others
+
+
+def sets_more(text: str) -> bool:
+    """Whether a command, or a variable of a JVM, sets what Kafka or Spring is configured by."""
+    return _SETS_MORE.search(text) is not None
+
+
+def elsewhere(variables: Iterable[Setting]) -> list[str]:
+    """A sentence for each variable that holds settings of its own, which are not read."""
+    return [
+        f"line {each.line}: {each.key} is not read: write what it sets as variables of their own"
+        for each in variables
+        if each.key == "SPRING_APPLICATION_JSON" or sets_more(each.value)
+    ]
 
 
 def of_image(variables: Iterable[Setting]) -> list[str]:

@@ -13,6 +13,7 @@ import javaproperties
 
 from harness.config_files.settings import ConfigFileError, Setting
 
+_BLANKS = "".join(map(chr, range(33)))  # what Kafka takes off a value (String.trim)
 _PARTS = ("#---", "!---")
 
 
@@ -29,7 +30,7 @@ def documents(path: Path, text: str) -> list[list[Setting]]:
     try:
         for element in javaproperties.parse(text):
             if isinstance(element, javaproperties.KeyValue):
-                setting = Setting(key=element.key, value=element.value.strip(), line=line)
+                setting = Setting(key=element.key, value=element.value.strip(_BLANKS), line=line)
                 found[-1].append(setting)
             elif element.source.strip() in _PARTS:
                 found.append([])

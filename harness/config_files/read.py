@@ -27,10 +27,11 @@ from harness.config_files.settings import (
     last_of_each,
 )
 from harness.config_files.yaml_file import Tree, read_yaml
-from harness.model.spelling import did_you_mean, is_known
+from harness.model.spelling import did_you_mean, is_known, known_end
 
 _YAML, _NOT_YAML = (".yml", ".yaml", ".json"), (".properties", ".env")
 _CLIENTS = ("producer", "consumer")
+_NEARER = "what is nearer to the client wins, then what stands later"
 _IMPORT = "spring.config.import"
 # What two nodes of one cluster differ in, or two instances of one service, beside what nobody uses.
 _OF_ONE = ("broker.rack", "client.id", "client.rack", "process.roles")
@@ -58,18 +59,21 @@ class _Candidate:
     settings: list[Setting]
     unread: tuple[str, ...] = ()  # keys beside them, each with the reason in brackets
     wrong: tuple[str, ...] = ()
+    unknown: tuple[Setting, ...] = ()  # below spring.kafka., and not Spring's
     strays: tuple[Setting, ...] = ()
     notes: tuple[str, ...] = ()
     spring: bool = False
 
 
-def read_config_file(given: Path, whose: Whose, in_vain: Collection[str] = ()) -> FileSettings:
+def read_config_file(
+    given: Path, whose: Whose, in_vain: Collection[str] = (), known: Collection[str] = ()
+) -> FileSettings:
     """What a file says of these clients, brokers or of the topic. `in_vain`: keys in which two of
-    them may differ, and be one all the same. Raises ConfigFileError for a file that is of another
-    kind, or has several of them."""
+    them may differ, and be one all the same; `known`: what no key of an application's own ends in.
+    Raises ConfigFileError for a file that is of another kind, or has several of them."""
     path, name = _parted(given)
     text = text_of(path)  # once: it may be a pipe
-    choice = _Choice(path=path, name=name, whose=whose, in_vain=in_vain)
+    choice = _Choice(path=path, name=name, whose=whose, in_vain=in_vain, known=known)
     if (trees := _trees(path, text)) is not None:
         return choice.of(_in_yaml(path, trees, whose))
     if (variables := environment.variables_of(path, text)) is not None:
@@ -147,6 +151,7 @@ def _of_strimzi(path: Path, trees: list[Tree], whose: Whose) -> list[_Candidate]
 def _of_variables(
     name: str, where: str, variables: list[Setting], whose: Whose, wrong: tuple[str, ...] = ()
 ) -> _Candidate:
+    wrong = (*wrong, *environment.elsewhere(variables))
     if whose in _CLIENTS and any(v.key.startswith("SPRING_") for v in variables):
         settings = spring.of_variables(variables)
         return replace(_of_spring(name, where, settings, whose), wrong=wrong)
@@ -205,26 +210,26 @@ def _of_spring(name: str, where: str, settings: list[Setting], whose: Whose) -> 
     own, others = spring.clients(settings, whose)
     begin = f"{spring.BEGIN}{whose}."
     unread = [each for each in others if each.key.lower().startswith(spring.BEGIN)]
-    wrong = [e for e in unread if e.key.lower().startswith(begin) or not spring.is_own(e.key)]
+    unknown = [e for e in unread if e.key.lower().startswith(begin) or not spring.is_own(e.key)]
     other = ("producer.", "consumer.")
     rest = [
         each.key
         for each in unread
-        if each not in wrong and not each.key.removeprefix(spring.BEGIN).startswith(other)
+        if each not in unknown and not each.key.removeprefix(spring.BEGIN).startswith(other)
     ]
     return _Candidate(
         name=name,
         where=where,
         settings=own,
         unread=tuple(f"{key} (Spring's own)" for key in rest),
-        wrong=tuple(_not_springs(each, begin) for each in wrong),
+        unknown=tuple(unknown),
         strays=tuple(each for each in others if each not in unread),
         spring=True,
     )
 
 
-def _not_springs(setting: Setting, begin: str) -> str:
-    key = setting.key
+def _not_springs(setting: Setting, whose: Whose) -> str:
+    key, begin = setting.key, f"{spring.BEGIN}{whose}."
     if right := spring.own_name(key):
         hint = f"did you mean {right}?"
     elif key.lower().startswith(begin):
@@ -242,21 +247,27 @@ class _Choice:
     name: str
     whose: Whose
     in_vain: Collection[str]
+    known: Collection[str]
 
     def of(self, found: list[_Candidate]) -> FileSettings:
         """The settings of that one. Raises ConfigFileError."""
         path, whose = self.path, _word(self.whose)
-        candidates = [each for each in found if each.settings] or [e for e in found if e.wrong]
+        candidates = [each for each in found if each.settings] or [
+            each for each in found if each.wrong or each.unknown
+        ]
         if not candidates and found and found[0].spring:
             candidates = found[:1]  # of the other kind of client alone
         names = [each.name for each in candidates]
         if self.name:
             candidates = [each for each in candidates if each.name == self.name]
         elif self.whose == "server":  # a tool beside the brokers has KAFKA_ names as well
-            candidates = [each for each in candidates if _is_broker(each)] or candidates
+            elsewhere = [each for each in found if each.wrong]
+            candidates = [e for e in candidates if _is_broker(e)] or elsewhere or candidates
         if not names:
             raise ConfigFileError(f"{path} has no settings of a {whose}: give {_READABLE} that has")
         if not candidates:
+            if not any(names):
+                raise ConfigFileError(f"{path} has nothing called {self.name}: give {path} alone")
             raise ConfigFileError(
                 f"{path} has nothing called {self.name}{did_you_mean(self.name, names)}: there is "
                 f"{', '.join(names)}"
@@ -267,10 +278,17 @@ class _Choice:
 
     def _told(self, chosen: _Candidate) -> FileSettings:
         path = self.path
-        note = f"{path}: {_count(len(chosen.settings))} from {chosen.where}"
-        if chosen.unread:
-            note += f"; not read: {', '.join(chosen.unread)}"
-        settings, repeated = last_of_each(path, chosen.settings)
+        meant = [
+            e for e in chosen.unknown if spring.own_name(e.key) or known_end(e.key, self.known)
+        ]
+        unread = (
+            *chosen.unread,
+            *(f"{each.key} (the application's)" for each in chosen.unknown if each not in meant),
+        )
+        note = f"{path}: {_count(len({each.key for each in chosen.settings}))} from {chosen.where}"
+        if unread:
+            note += f"; not read: {', '.join(unread)}"
+        settings, repeated = last_of_each(path, chosen.settings, _NEARER)
         used = (each for each in settings if not is_known(each.key, self.in_vain))
         assumed = {text: each.line for each in used for text in each.assumed}
         taken = [
@@ -281,7 +299,10 @@ class _Choice:
             path=path,
             settings=tuple(settings),
             notes=(note, *chosen.notes, *repeated, *(taken if assumed else ())),
-            wrong=tuple(f"{path}, {sentence}" for sentence in chosen.wrong),
+            wrong=tuple(
+                f"{path}, {sentence}"
+                for sentence in (*chosen.wrong, *(_not_springs(e, self.whose) for e in meant))
+            ),
             strays=chosen.strays,
             spring=chosen.spring,
         )
@@ -300,9 +321,9 @@ class _Choice:
 
     def _but_for_ids(self, candidate: _Candidate) -> frozenset[tuple[str, str]]:
         """What two of them must have alike to be one."""
-        return frozenset(
+        return frozenset({("", str(bool(candidate.wrong)))}) | frozenset(
             (each.key, each.value)
-            for each in candidate.settings
+            for each in {each.key: each for each in candidate.settings}.values()
             if not is_known(each.key, _OF_ONE) and not is_known(each.key, self.in_vain)
         )
 

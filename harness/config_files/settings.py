@@ -72,16 +72,18 @@ class FileSettings:
         return f"{self.place(setting)}: {setting.told}"
 
 
-def last_of_each(path: Path, settings: Iterable[Setting]) -> tuple[list[Setting], list[str]]:
-    """Each key as its last line has it, as Java reads a .properties file, and a note on each that
-    is there before."""
+def last_of_each(
+    path: Path, settings: Iterable[Setting], why: str = "the last line of a repeated key counts"
+) -> tuple[list[Setting], list[str]]:
+    """Each key as the last setting has it, and a note on each that is there before. `why` the last
+    one counts: as Java reads a .properties file."""
     last: dict[str, Setting] = {}
     notes = []
     for setting in settings:
         if first := last.pop(setting.key, None):
             notes.append(
                 f"{path}, line {setting.line}: {setting.told} replaces that of line {first.line}: "
-                "the last line of a repeated key counts"
+                f"{why}"
             )
         last[setting.key] = setting
     return list(last.values()), notes

@@ -45,6 +45,12 @@ def _word(value: str) -> str:
     return value.lower().replace("-", "_")
 
 
+def _boolean(value: str) -> str:
+    return {"on": "true", "yes": "true", "1": "true", "off": "false", "no": "false"}.get(
+        value.lower(), value
+    )
+
+
 def _duration(value: str) -> str:
     if value.isdecimal():
         return value
@@ -93,7 +99,7 @@ _KEYS: dict[str, dict[str, _Own]] = {
         **_BOTH,
         "auto-commit-interval": _Own(kafka="auto.commit.interval.ms", plain=_duration),
         "auto-offset-reset": _Own(kafka="auto.offset.reset"),
-        "enable-auto-commit": _Own(kafka="enable.auto.commit"),
+        "enable-auto-commit": _Own(kafka="enable.auto.commit", plain=_boolean),
         "fetch-max-wait": _Own(kafka="fetch.max.wait.ms", plain=_duration),
         "fetch-min-size": _Own(kafka="fetch.min.bytes", plain=_size),
         "group-id": _Own(kafka="group.id"),
@@ -153,7 +159,7 @@ def _of_variable(name: str) -> str:
 
 
 def flat(document: Tree) -> list[Setting]:
-    """A YAML document as .properties would have it."""
+    """A YAML document as .properties would have it: `on` is true there, 30_000 a number."""
     return list(_flat("", document))
 
 
@@ -168,7 +174,7 @@ def _flat(path: str, tree: Any) -> Iterator[Setting]:
         for number, value in enumerate(tree):
             yield from _flat(f"{path}[{number}]", value)
     else:
-        yield Setting(key=path, value=str(tree), line=tree.line)
+        yield Setting(key=path, value=tree.as_java_has_it, line=tree.line)
 
 
 def profiles(documents: list[list[Setting]]) -> tuple[dict[str, list[Setting]], list[Setting]]:
@@ -202,8 +208,8 @@ def _active(asked: str, name: str) -> bool:
 
 
 def clients(settings: list[Setting], role: str) -> tuple[list[Setting], list[Setting]]:
-    """A kind of client's settings in Kafka's names, the later wins; and the keys that are not
-    read."""
+    """A kind of client's settings in Kafka's names, of which the later wins; and the keys that are
+    not read."""
     known = {_relaxed(each.key): each.value for each in settings}
 
     def lookup(name: str) -> str | None:
@@ -219,8 +225,7 @@ def clients(settings: list[Setting], role: str) -> tuple[list[Setting], list[Set
             continue
         layer, kafka, plain = place
         layers[layer].append(_as_kafkas(resolver.resolved(each), kafka, plain))
-    last = {each.key: each for layer in layers for each in layer}
-    return list(last.values()), others
+    return [each for layer in layers for each in layer], others
 
 
 def _as_kafkas(setting: Setting, key: str, plain: Callable[[str], str]) -> Setting:

@@ -62,6 +62,10 @@ def _specs(documents: list[Tree], kind: str) -> Iterator[tuple[str, dict[Any, An
 def _settings(path: Path, config: Any) -> list[Setting]:
     found = []
     for key, value in config.items() if isinstance(config, dict) else ():
+        if isinstance(value, list) and value and all(isinstance(e, Text) for e in value):
+            text = ",".join(value)  # as the topic operator has it
+            found.append(Setting(key=str(key), value=text, line=value[0].line))
+            continue
         if not isinstance(value, Text):
             raise ConfigFileError(f"{path}, line {key.line}: {key} is no text or number")
         found.append(Setting(key=str(key), value=str(value), line=value.line))

@@ -21,17 +21,31 @@ MOST_VALUES = 100_000  # aliases of aliases can stand for more than fits into me
 class Text(str):
     """A scalar: its text, and where it stands."""
 
-    __slots__ = ("line", "null")
+    __slots__ = ("line", "null", "tag")
     line: int
     null: bool  # nothing stands there
+    tag: str  # what YAML 1.1 takes it for
 
     @classmethod
     def at(cls, node: yaml.ScalarNode) -> Text:
         """That of a node."""
         text = cls(node.value)
         text.line = node.start_mark.line + 1
-        text.null = node.tag == "tag:yaml.org,2002:null"
+        text.tag = node.tag.rpartition(":")[2]
+        text.null = text.tag == "null"
         return text
+
+    @property
+    def as_java_has_it(self) -> str:
+        """What a Java program is given: `true` for on, 30000 for 30_000; other texts as they are.
+
+        Source: SnakeYAML, which makes booleans and whole numbers of such scalars.
+        """
+        if self.tag == "bool":
+            return "true" if self.lower() in ("true", "yes", "on") else "false"
+        if self.tag == "int" and "_" in self:
+            return self.replace("_", "")
+        return str(self)
 
 
 Tree = Text | dict[Text, Any] | list[Any]

@@ -29,6 +29,7 @@ from harness.model.kafka_text import kafka_text
 from harness.model.scenario import Scenario
 from harness.model.spelling import nearest
 
+_WITHIN = r"(?<![\w.])(?:cluster\.server\.|workload\.\w+\.)?"
 UNKNOWN = "No such configuration property"  # how librdkafka begins to say it
 
 
@@ -64,7 +65,7 @@ def with_lines(told: str, config: Mapping[str, Any], origins: Mapping[str, str])
     named = [
         key
         for key, spelled in names.items()
-        if any(re.search(rf"(?<![\w.]){re.escape(each)}(?![\w.])", told) for each in spelled)
+        if any(re.search(rf"{_WITHIN}{re.escape(each)}(?![\w.])", told) for each in spelled)
     ]
     if not any(", line " in origins.get(key, "") for key in named):
         return told

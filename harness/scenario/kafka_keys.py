@@ -21,7 +21,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.clients.java_keys import KEYS, LEFT_OUT, ROLES, librdkafkas_names
+from harness.clients.java_keys import LEFT_OUT, ROLES, keys_of
 from harness.clients.plugins import may_be_a_plugins
 from harness.cluster.backend import Backend
 from harness.cluster.nodes import ClusterError
@@ -193,7 +193,7 @@ def _refusal(
         return f": move it to {others[0]}"
     end = known_end(key, section.known)
     for role in ROLES:
-        theirs = known_end(key, librdkafkas_names(role) | {each.java for each in KEYS[role]})
+        theirs = known_end(key, keys_of(role))
         if theirs and not end:
             where = f"the file of --{role}-config" if in_file else f"workload.{role}"
             ends = "" if theirs == key else f"ends in {theirs}, "

@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from harness.clients import user_file
+from harness.clients.differences import differences
 from harness.clients.java_keys import ROLES
 from harness.cluster.backend import Backend
 from harness.cluster.backends import BACKENDS
@@ -208,8 +208,8 @@ def _differences(
     producer: Mapping[str, Any], consumer: Mapping[str, Any]
 ) -> tuple[DifferenceRecord, ...]:
     rows = [
-        *user_file.differences(producer, "producer"),
-        *user_file.differences(consumer, "consumer"),
+        *differences(producer, "producer"),
+        *differences(consumer, "consumer"),
     ]
     return tuple(DifferenceRecord(**row) for row in rows)
 

@@ -6,6 +6,7 @@ Pure functions from a scenario to sentences; any of them refuses the file.
 from __future__ import annotations
 
 from harness.clients import defaults
+from harness.cluster import broker_limits
 from harness.cluster.client_security import is_secret
 from harness.cluster.node_settings import OWNED_BY_HARNESS
 from harness.model.client_settings import acks_of, by_one_name
@@ -42,6 +43,7 @@ def problems(scenario: Scenario) -> list[str]:
         *_cluster_problems(scenario),
         *_secret_problems(scenario),
         *_client_problems(scenario),
+        *_time_problems(scenario),
         *_idempotence_problems(scenario),
         *_transaction_problems(scenario),
         *_group_problems(scenario),
@@ -58,7 +60,7 @@ def _cluster_problems(scenario: Scenario) -> list[str]:
             f"topic.replication_factor is {topic.replication_factor} but cluster.brokers is "
             f"{cluster.brokers}: lower the one or raise the other"
         )
-    problems += _replica_problems(scenario)
+    problems += [*_replica_problems(scenario), *broker_limits.problems(cluster.server)]
     for section, settings in (("server", cluster.server), ("zoo", cluster.zoo)):
         for key in settings:
             if key in OWNED_BY_HARNESS[section] or key.startswith("server."):
@@ -116,6 +118,30 @@ def _replica_problems(scenario: Scenario) -> list[str]:
                 f"nobody could ever be served: add --set cluster.server.{key}={cluster.brokers}"
             )
     return problems
+
+
+def _time_problems(scenario: Scenario) -> list[str]:
+    """Times of clients that their brokers would refuse."""
+    server, work = scenario.cluster.server, scenario.workload
+    asked = []
+    if has_group(work) and "session.timeout.ms" in work.consumer:
+        asked += [
+            ("consumer", "session.timeout.ms", "group.min.session.timeout.ms", "below"),
+            ("consumer", "session.timeout.ms", "group.max.session.timeout.ms", "above"),
+        ]
+    if "transactional.id" in work.producer:
+        asked += [("producer", "transaction.timeout.ms", "transaction.max.timeout.ms", "above")]
+    found = []
+    for role, key, limit, side in asked:
+        texts = (str(getattr(work, role).get(key)), str(server.get(limit)))
+        if all(text.isdecimal() for text in texts):
+            value, bound = map(int, texts)
+            if value < bound if side == "below" else value > bound:
+                found.append(
+                    f"workload.{role}: {key} is {value}, {side} the brokers' {limit}, {bound}: no "
+                    "broker would take it: change one of them"
+                )
+    return found
 
 
 def _secret_problems(scenario: Scenario) -> list[str]:

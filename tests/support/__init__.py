@@ -33,7 +33,7 @@ The command, its host, its code:
     commands            the command as a process or called, and the run that it leaves
     consoles            the commands of a page, and what it shows of them
     scenarios           the shipped scenarios' schema and differences
-    laid_over           a scenario that files are laid over
+    config_files        what files say, and a scenario that they are laid over
     source_files        our Python files as syntax trees
     needs               what a test needs beyond Python: a skip with its reason
     no_jvm              where no JVM may start

@@ -34,6 +34,8 @@ _PLAINTEXT = "a run's nodes and clients use plaintext connections"
 _OWN_ADDRESS = "the harness sets broker ids, addresses and directories"
 _NOBODY = "nobody has to be let in: the run's clients have no names"
 _NO_JAR = "none of the jars has that class, and no broker would start"
+_NO_MOVE = "there is no KRaft to move to"
+_OTHERS = "Confluent's own, which Apache Kafka does not have"
 _TIERED, _TIERS = "remote.log.", "remote.log.storage.manager.class.name"
 _NO_TIERS = "tiered storage, for which there is no class"
 # What a resource of a topic has in front of its own keys, and what a scenario calls it.
@@ -51,6 +53,8 @@ _LEFT_OUT = {
     **dict.fromkeys(
         ("zookeeper.ssl.", "zookeeper.set.acl", "control.plane.listener.name"), _PLAINTEXT
     ),
+    "zookeeper.metadata.migration.enable": _NO_MOVE,
+    "confluent.": _OTHERS,
     # Secrets of what needs TLS or SASL, too.
     **dict.fromkeys(("delegation.token.", "password.encoder."), _PLAINTEXT),
     **dict.fromkeys(

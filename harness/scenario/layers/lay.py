@@ -34,6 +34,7 @@ from harness.clients.defaults import (
 )
 from harness.clients.java_keys import ROLES, Role
 from harness.clients.user_file import ClientConfig
+from harness.cluster.broker_limits import Fitted, fitted
 from harness.cluster.node_settings import SERVER_DEFAULTS
 from harness.model.bounds import problem_of_producer
 from harness.model.kafka_text import kafka_text, same_text
@@ -100,6 +101,7 @@ def lay(own: file.Opened, files: Files) -> Laid:
         told = str(error)
         for role in ROLES:
             told = with_lines(told, config[role], origins[str(role)])
+        told = with_lines(told, tables["cluster"]["server"], origins["server"])
         raise ScenarioError(told) from None
     return Laid(
         scenario=scenario,
@@ -126,6 +128,7 @@ def with_broker_files(own: file.Opened, files: Files) -> tuple[dict[str, Any], l
     (server, set_server), (config, set_config) = map(own.own_and_set, _OF_NODES.values())
     topic, set_topic = own.own_and_set("topic")
     of_server, of_topic = files.server.settings, dict(files.topic.settings)
+    fit = fitted(server, {**of_server, **set_server}) if of_server else Fitted(own=server)
     numbers = {key: of_topic.pop(name) for key, name in numbers_of(files.topic).items()}
     decisive: dict[str, str] = {
         key: of_server[key]
@@ -138,7 +141,10 @@ def with_broker_files(own: file.Opened, files: Files) -> tuple[dict[str, Any], l
         for key, value in decisive.items()
     ]
     gone = {
-        "server": _changed(server, of_server),
+        "server": {
+            **_changed(server, of_server),
+            **{key: value for key, value in server.items() if key not in fit.own},
+        },
         "topic": {**_changed(config, of_topic), **_changed(topic, numbers)},
     }
     notes += [
@@ -146,8 +152,14 @@ def with_broker_files(own: file.Opened, files: Files) -> tuple[dict[str, Any], l
         for whose, values in gone.items()
         if values
     ]
+    notes += [
+        f"{files.paths['server']}: {key} is {value} here, to fit {other} = {of_server[other]}"
+        for key, (value, other) in fit.added.items()
+        if other in of_server
+    ]
     tables = own.tables()
-    brokers = {**server, **of_server, **set_server}
+    added = {key: value for key, (value, _) in fit.added.items()}
+    brokers = {**fit.own, **added, **of_server, **set_server}
     topics = {**config, **decisive, **of_topic, **set_config}
     whole = {
         **dict(tables.get("topic") or {}),
@@ -187,7 +199,8 @@ def _origins_of_nodes(opened: file.Opened, files: Files, tables: Mapping[str, An
         lines = {k: Path(line).name for k, line in files.server.lines.items() if k in DECISIVE}
         origins = {
             **dict.fromkeys(ours, HARNESS),
-            **dict.fromkeys(own, SCENARIO),
+            **dict.fromkeys((key for key in own if key in now), SCENARIO),
+            **{key: "to fit the file" for key in now if key in ours and key not in own},
             **{key: line for key, line in lines.items() if whose == "topic" and key in now},
             **{key: Path(line).name for key, line in of_file.lines.items() if key in now},
             **dict.fromkeys(given, SET),

@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from harness.clients.defaults import CLIENTS, Asked, ClientName, layered
+from harness.clients.defaults import ClientName
 from harness.clients.java_keys import (
-    ROLES,
     Role,
 )
-from harness.clients.librdkafka import complaint_of_librdkafka
-from harness.clients.user_file import Beside, differences, read
+from harness.clients.user_file import Beside, read
 from harness.config_files.settings import ConfigFileError
-
-Write = Callable[[str], Path]
-
-
-@pytest.fixture
-def written(tmp_path: Path) -> Write:
-    """Write a file of the user's and return its path."""
-
-    def write(text: str) -> Path:
-        path = tmp_path / "user.properties"
-        path.write_text(text)
-        return path
-
-    return write
-
+from tests.support.config_files import Write
 
 # --- Java's names
 
@@ -74,24 +57,6 @@ def test_values_are_spelled_as_librdkafka_does(
     written: Write, java: str, librdkafka: dict[str, str]
 ) -> None:
     assert librdkafka == read(written(java), "consumer").config
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("delivery.timeout.ms=20000\n", True),  # request.timeout.ms is 30000 unless set
-        ("delivery.timeout.ms=20000\nrequest.timeout.ms=19990\nlinger.ms=11\n", True),
-        ("delivery.timeout.ms=20000\nrequest.timeout.ms=19990\nlinger.ms=10\n", False),
-        ("request.timeout.ms=200000\n", False),  # the default of delivery is raised
-        ("message.timeout.ms=20000\n", False),  # librdkafka does not ask
-    ],
-)
-def test_what_a_java_producer_would_not_start_with_is_said(
-    written: Write, text: str, said: bool
-) -> None:
-    notes = read(written(text), "producer").notes
-
-    assert said == any("line 1: delivery.timeout.ms=20000 is below" in note for note in notes)
 
 
 def test_a_compression_level_counts_for_its_own_codec_only(written: Write) -> None:
@@ -270,6 +235,10 @@ def test_the_two_clients_names_are_not_mixed(written: Write) -> None:
         ("producer", "bootstrap.server=prod:9092", r"did you mean bootstrap\.servers\?"),
         ("producer", "acks=1\nlinger.ms=abc", r"line 2: linger\.ms=abc: Invalid value"),
         ("producer", "buffer.memory=32MB", r"line 1: buffer\.memory=32MB: not a number"),
+        ("producer", "delivery.timeout.ms=0", r"line 1: delivery.* is for ever in librdkafka"),
+        ("producer", "acks=${A:1}", r"line 1: acks=\$\{A:1\}: .* is a template's"),
+        ("consumer", "partition.assignment.strategy=org.apache.S", "librdkafka has range, round"),
+        ("consumer", "debug=nothing", "line 1: debug=nothing: Invalid value"),
         ("producer", "message.timeout.ms=30s", r"line 1: message\.timeout\.ms=30s: not a number"),
         ("consumer", "isolation.level=serializable", r"line 1: isolation\.level=serializable"),
         ("producer", "acks=2", r"line 1: acks=2: give one of 0, 1, -1, all"),
@@ -323,6 +292,24 @@ def test_what_librdkafka_has_to_no_effect_is_left_out(written: Write) -> None:
     assert any("it is that of librdkafka's simple consumer" in note for note in file.notes)
 
 
+@pytest.mark.parametrize(
+    ("text", "client"),
+    [
+        ("partition.assignment.strategy=cooperative-sticky\n", "librdkafka"),
+        ("auto.offset.reset=smallest\n", "librdkafka"),
+        ("auto.offset.reset=earliest\n", "java"),
+        ("go.events.channel.size=3\n", "librdkafka"),
+        ("value.deserializer.encoding=UTF8\n", "java"),
+        ("debug=broker\n", "librdkafka"),
+    ],
+)
+def test_values_and_bindings_tell_the_client_too(
+    written: Write, capfd: pytest.CaptureFixture[str], text: str, client: str
+) -> None:
+    assert client == read(written(text), "consumer").client
+    assert ("", "") == capfd.readouterr()  # no log of librdkafka's
+
+
 def test_settings_that_only_fit_together_are_not_refused_alone(written: Write) -> None:
     """session.timeout.ms above the default max.poll.interval.ms is right with a larger one."""
     file = written("session.timeout.ms=400000\nmax.poll.interval.ms=500000\n")
@@ -346,41 +333,3 @@ def test_a_file_that_is_not_there_or_no_text_is_refused(tmp_path: Path) -> None:
         read(tmp_path / "nowhere", "producer")
     with pytest.raises(ConfigFileError, match=r"keystore\.jks is not a text file"):
         read(binary, "producer")
-
-
-# --- the two clients' defaults
-
-
-def test_differences_show_both_defaults_and_what_was_used() -> None:
-    asked = {"acks": "all", "linger.ms": 20, "enable.idempotence": False}
-    used = layered("producer", Asked(scenario=asked)).config
-    rows = {row["key"]: row for row in differences(used, "producer")}
-
-    expected = {"java_default": "0", "librdkafka_default": "5", "used": "20"}
-    assert {"client": "producer", "key": "linger.ms", **expected} == rows["linger.ms"]
-    assert rows["enable.idempotence"]["used"] == "false"
-    assert "acks" not in rows  # the same in both: no difference to show
-
-
-def test_differences_are_in_javas_units_and_under_any_alias() -> None:
-    used = {"queue.buffering.max.kbytes": 1024, "delivery.timeout.ms": 7, "max.in.flight": 2}
-    rows = {row["key"]: row["used"] for row in differences(used, "producer")}
-
-    assert rows["buffer.memory"] == "1048576"
-    assert rows["delivery.timeout.ms"] == "7"
-    assert rows["max.in.flight.requests.per.connection"] == "2"
-
-
-def test_the_isolation_level_is_among_the_consumers_differences() -> None:
-    rows = {row["key"]: row for row in differences(layered("consumer", Asked()).config, "consumer")}
-
-    assert rows["isolation.level"]["java_default"] == "read_uncommitted"
-    assert rows["isolation.level"]["librdkafka_default"] == "read_committed"
-
-
-def test_the_harness_s_own_configurations_are_accepted_by_librdkafka() -> None:
-    for role in ROLES:
-        for client in CLIENTS:
-            for asked in (Asked(client=client), Asked(client=client, file={})):
-                config = layered(role, asked).config
-                assert complaint_of_librdkafka(config, role) is None

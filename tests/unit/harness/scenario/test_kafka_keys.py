@@ -137,6 +137,7 @@ def test_beside_a_class_of_the_user_s_own_a_key_passes_with_a_note() -> None:
         *("num.partitons", "acks", "spring.kafka.producer.acks", "KAFKA_LINGER_MS", "a.tickTime"),
         *("lingerms", "enableIdempotence", "max.inflight.requests.per.connection"),
         *("min.in.sync.replicas", "queue.buffering.backpressure", "autoofsetreset"),
+        *("isolation", "auto.commit", "in.flight", "linger", "compression"),
     ],
 )
 def test_it_excuses_no_key_that_kafka_knows_nor_a_slip_of_one(key: str) -> None:

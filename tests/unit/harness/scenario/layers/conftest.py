@@ -17,7 +17,7 @@ from harness.scenario.layers.broker_files import (
     read_topic_config,
 )
 from harness.scenario.layers.lay import Files, Laid, lay
-from tests.support.laid_over import OWN, LayOver
+from tests.support.config_files import OWN, LayOver
 
 
 @pytest.fixture

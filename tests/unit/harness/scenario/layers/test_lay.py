@@ -14,7 +14,7 @@ from harness.scenario.file import opened, read_scenario
 from harness.scenario.layers.demands import parted
 from harness.scenario.layers.lay import Files, by_layer, lay
 from harness.scenario.no_effect import kind_of_key
-from tests.support.laid_over import OWN, LayOver, told
+from tests.support.config_files import OWN, LayOver, told
 
 # Clients
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.model.scenario import ScenarioError
-from tests.support.laid_over import LayOver, told
+from tests.support.config_files import LayOver, told
 
 
 def test_a_broker_s_unclean_elections_and_min_isr_are_the_topic_s(laid: LayOver) -> None:
@@ -28,6 +28,44 @@ def test_a_broker_s_unclean_elections_and_min_isr_are_the_topic_s(laid: LayOver)
     ):
         assert "3" == str(over.scenario.topic.config["min.insync.replicas"])
         assert 1 == len(told(over, "min.insync.replicas does nothing to the run's topic"))
+
+
+def test_what_a_broker_s_file_contradicts_gives_way(laid: LayOver) -> None:
+    text = "replica.fetch.wait.max.ms=3000\nlog.cleaner.threads=2\n"
+    found = laid(server=text)
+    server = found.scenario.cluster.server
+
+    assert "replica.lag.time.max.ms" not in server  # of the scenario: Kafka's 30 s are above
+    assert server["log.cleaner.dedupe.buffer.size"] == "4194304"
+    assert found.origins["server"]["log.cleaner.dedupe.buffer.size"] == "to fit the file"
+    assert 1 == len(told(found, "replaces the scenario's replica.lag.time.max.ms = 1500"))
+    assert 1 == len(told(found, "is 4194304 here, to fit log.cleaner.threads = 2"))
+    with pytest.raises(ScenarioError, match=r"\(replica\.lag.*: server\.properties, line 1\)"):
+        laid(server="replica.lag.time.max.ms=400\n")
+
+
+@pytest.mark.parametrize(
+    ("server", "clients", "why"),
+    [
+        ("group.max.session.timeout.ms=7000\n", {"consumer": "session.timeout.ms=8000\n"}, "above"),
+        ("group.min.session.timeout.ms=7000\n", {"consumer": "session.timeout.ms=6500\n"}, "below"),
+        (
+            "transaction.max.timeout.ms=7000\n",
+            {"producer": "transactional.id=t\ntransaction.timeout.ms=8000\n"},
+            "above",
+        ),
+        ("group.max.session.timeout.ms=7000\n", {"consumer": "session.timeout.ms=7000\n"}, None),
+        ("transaction.max.timeout.ms=7000\n", {"producer": "acks=all\n"}, None),
+    ],
+)
+def test_brokers_refuse_times_of_clients(
+    laid: LayOver, server: str, clients: Mapping[str, str], why: str | None
+) -> None:
+    if why is None:
+        laid(server=server, **clients)
+    else:
+        with pytest.raises(ScenarioError, match=rf"{why} the brokers' .*: no broker would take it"):
+            laid(server=server, **clients)
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,20 @@
-"""A scenario that the user's files are laid over, and who says what."""
+"""What the user's files say, and a scenario that they are laid over."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
+from harness.config_files.settings import FileSettings
 from harness.scenario.layers.lay import Laid
+
+Read = Callable[..., FileSettings]  # (name, text, whose, choice="")
+Write = Callable[[str], Path]
+
+
+def plain(file: FileSettings) -> dict[str, str]:
+    return {each.key: each.value for each in file.settings}
+
 
 OWN = """
 title = "t"

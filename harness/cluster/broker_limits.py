@@ -1,0 +1,150 @@
+"""What Kafka holds of brokers' settings against each other: one that breaks it does not start, or
+serves nobody.
+
+    replica.fetch.wait.max.ms = 500, replica.lag.time.max.ms = 400     does not start
+    log.retention.ms = 0                                               the same
+    transaction.state.log.min.isr = 2, ….replication.factor = 1        no transaction ends
+
+`fitted`: what the scenario or the harness has gives way to what somebody named.
+Source: Kafka 3.9's KafkaConfig.validateValues; TransactionStateManager; KIP-98.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.cluster.node_settings import SERVER_DEFAULTS
+from harness.model.kafka_text import kafka_text
+
+MIB = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Order:
+    """One setting that may not be above another."""
+
+    low: str
+    high: str
+    defaults: tuple[int, int]  # Kafka's, or None where the harness has one for each cluster
+    times: int = 1  # the first counts so many times
+    strictly: bool = False
+    unlimited: int | None = None  # the value of `high` that stands for no limit
+
+    def holds(self, settings: Mapping[str, Any]) -> bool:
+        """Whether it does; true where a value is no number, which its type refuses."""
+        low, high = (self._number(settings, each) for each in (0, 1))
+        if low is None or high is None or high == self.unlimited:
+            return True
+        return low * self.times < high if self.strictly else low * self.times <= high
+
+    def _number(self, settings: Mapping[str, Any], at: int) -> int | None:
+        text = kafka_text(settings.get((self.low, self.high)[at], self.defaults[at]))
+        return int(text) if re.fullmatch(r"[+-]?\d{1,19}", text) else None
+
+
+_COPIES = 3  # of Kafka's own topics, where the cluster has as many brokers
+_ORDERS = (
+    _Order(low="replica.fetch.wait.max.ms", high="replica.lag.time.max.ms", defaults=(500, 30000)),
+    _Order(
+        low="replica.fetch.wait.max.ms", high="replica.socket.timeout.ms", defaults=(500, 30000)
+    ),
+    _Order(
+        low="log.cleaner.threads",
+        high="log.cleaner.dedupe.buffer.size",
+        defaults=(1, 128 * MIB),
+        times=MIB,
+        strictly=True,
+    ),
+    _Order(
+        low="offsets.commit.required.acks",
+        high="offsets.topic.replication.factor",
+        defaults=(-1, _COPIES),
+    ),
+    _Order(
+        low="transaction.state.log.min.isr",
+        high="transaction.state.log.replication.factor",
+        defaults=(1, _COPIES),
+    ),
+    _Order(
+        low="socket.request.max.bytes",
+        high="queued.max.request.bytes",
+        defaults=(100 * MIB, -1),
+        unlimited=-1,
+    ),
+    _Order(
+        low="group.min.session.timeout.ms",
+        high="group.max.session.timeout.ms",
+        defaults=(6000, 1800000),
+    ),
+)
+
+
+def _addresses(text: str) -> bool:
+    return all(re.fullmatch(r"[^:,]+:\d+", each.strip()) for each in text.split(",") if each)
+
+
+# Values that no page of Kafka's documents as wrong.
+_ALONE: dict[str, tuple[Callable[[str], bool], str]] = {
+    "log.retention.ms": (lambda text: text != "0", "-1, or at least 1"),
+    "log.retention.minutes": (lambda text: text != "0", "-1, or at least 1"),
+    "log.retention.hours": (lambda text: text != "0", "-1, or at least 1"),
+    "max.connections.per.ip.overrides": (_addresses, "HOST:NUMBER, with commas between"),
+    "offsets.topic.compression.codec": (lambda text: text in "01234", "0 to 4"),
+    "inter.broker.protocol.version": (
+        lambda text: text.startswith(("0.", "1.", "2.", "3.")),
+        "below 4.0, where ZooKeeper ends",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitted:
+    """The scenario's settings that stay beside what others named, and what had to be changed."""
+
+    own: dict[str, Any]
+    added: dict[str, tuple[str, str]] = field(default_factory=dict)  # key -> value, for which key
+
+
+def fitted(own: Mapping[str, Any], named: Mapping[str, Any]) -> Fitted:
+    """What gives way to the settings that a file or --set `named`: of the scenario's `own`, to
+    Kafka's default; of the harness's, to a value that fits."""
+    stay, added = dict(own), dict[str, tuple[str, str]]()
+    for order in _ORDERS:
+        for mine, theirs in ((order.low, order.high), (order.high, order.low)):
+            if theirs not in named or mine in named:
+                continue
+            if mine in stay and not order.holds({**SERVER_DEFAULTS, **stay, **named}):
+                del stay[mine]
+            ours = mine in SERVER_DEFAULTS and mine not in stay
+            if ours and not order.holds({**SERVER_DEFAULTS, **stay, **named}):
+                number = kafka_text(named[theirs])
+                fits = str(int(number) * order.times * 2) if order.times > 1 else number
+                added[mine] = (fits, theirs)
+    return Fitted(own=stay, added=added)
+
+
+def problems(server: Mapping[str, Any]) -> Iterator[str]:
+    """Why brokers with these settings would not start, or serve nobody; a sentence each, with the
+    keys' whole paths."""
+    for key, (right, words) in _ALONE.items():
+        if key in server and not right(kafka_text(server[key]).strip()):
+            yield f"cluster.server.{key} is {kafka_text(server[key])}, and is to be {words}"
+    if str(server.get("max.connections.per.ip")) == "0" and not server.get(
+        "max.connections.per.ip.overrides"
+    ):
+        yield "cluster.server.max.connections.per.ip is 0: nobody could connect: raise it"
+    whole = {**SERVER_DEFAULTS, **server}
+    for order in _ORDERS:
+        if not order.holds(whole) and (order.low in server or order.high in server):
+            low, high = (
+                kafka_text(whole.get(key, default))
+                for key, default in zip((order.low, order.high), order.defaults, strict=True)
+            )
+            times = f" times {order.times:,}" if order.times > 1 else ""
+            yield (
+                f"cluster.server: {order.low} = {low}{times} is above {order.high} = {high}, with "
+                "which Kafka does not start or serves nobody: change one of them"
+            )
