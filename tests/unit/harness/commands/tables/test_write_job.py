@@ -108,7 +108,9 @@ def test_bad_tables_and_options_have_their_sentence_and_exit_code(tmp_path, alon
     write_job(job := tmp_path / "job.py", About())
 
     missing = submit(job, alone, "--sends", "no.csv", "--reads", "no.csv")
-    wrong = submit(job, alone, "--sends", "no.csv")
+    # What is asked for is read before there is a Spark.
+    python = [alone["PYSPARK_PYTHON"], str(job), "--sends", "no.csv"]
+    wrong = subprocess.run(python, env=alone, cwd="/", capture_output=True, text=True, check=False)
 
     assert BAD_ARGUMENTS == missing.returncode == wrong.returncode
     assert "error: no.csv: there is no such file or folder" in missing.stdout + missing.stderr
