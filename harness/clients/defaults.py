@@ -99,6 +99,7 @@ OWN_WITHOUT_FILE: dict[Role, Config] = {
     "consumer": {"isolation.level": "read_committed", "auto.offset.reset": "earliest"},
 }
 _LARGEST_MESSAGE = "1000000"  # which a consumer has in librdkafka alone
+_DELIVERY: Final = "message.timeout.ms"
 HEARTBEAT: Final = "heartbeat.interval.ms"
 # The first may not be longer than the second; heartbeats must be shorter.
 _ORDERED: dict[Role, tuple[tuple[str, str], ...]] = {
@@ -170,6 +171,8 @@ def layered(role: Role, asked: Asked) -> Layered:
     ours = {**OWN[role], **(OWN_WITHOUT_FILE[role] if asked.file is None else {})}
     defaults = DEFAULTS[asked.client][role]
     config = {**defaults, **ours, **named}
+    if role == "producer" and asked.client == JAVA and _DELIVERY not in named:
+        config[_DELIVERY] = _javas_delivery(config)
     fitted = _fitted(role, config, named) if asked.file is not None else {}
     if role == "producer":
         _fit_together(config, named, asked.client)
@@ -181,8 +184,10 @@ def layered(role: Role, asked: Asked) -> Layered:
         **dict.fromkeys(kept, SCENARIO),
         **{key: asked.lines.get(key, "file") for key in brought},
         **dict.fromkeys(given, SET),
-        **{key: f"to fit {other}" for key, other in fitted.items() if key not in brought},
     }
+    for key, other in fitted.items():
+        fits = f"to fit {other}"
+        origin[key] = f"{origin[key]}, {fits}" if key in brought else fits
     gone = {
         key: value
         for key, value in own.items()
@@ -198,6 +203,13 @@ def layered(role: Role, asked: Asked) -> Layered:
         replaced={**gone, **overlaid} if asked.file is not None else {},
         fitted=fitted if asked.file is not None else {},
     )
+
+
+def _javas_delivery(config: Mapping[str, Any]) -> int:
+    """How long Java's producer tries where nobody says (KafkaProducer.configureDeliveryTimeout)."""
+    parts = [str(config[key]) for key in ("linger.ms", "request.timeout.ms")]
+    least = int(DEFAULTS[JAVA]["producer"][_DELIVERY])
+    return max(least, sum(map(int, parts))) if all(map(str.isdecimal, parts)) else least
 
 
 def client_default(role: Role, key: str, client: ClientName) -> str:
@@ -250,6 +262,11 @@ def _fitted(role: Role, config: Config, named: Mapping[str, Any]) -> dict[str, s
         if not _in_order(both[shorter], both[longer], strictly=False):
             config[other] = both[one]
             found[other] = one
+    session = config.get("session.timeout.ms")
+    beat = config.get(HEARTBEAT, client_default(role, HEARTBEAT, LIBRDKAFKA))
+    if "session.timeout.ms" in found and not _in_order(beat, session, strictly=True):
+        config[HEARTBEAT] = max(1, int(str(session)) // 3)
+        found[HEARTBEAT] = "session.timeout.ms"
     return found
 
 

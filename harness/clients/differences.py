@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.clients.java_keys import KEYS, Key, Role
+from harness.clients.java_keys import COMPRESSION_LEVELS, KEYS, Key, Role
 from harness.config_files.settings import FileSettings, Setting
 from harness.model.client_settings import ALIASES
 from harness.model.kafka_text import kafka_text
@@ -95,8 +95,10 @@ def replaced(file: FileSettings, used: Used) -> list[str]:
 def change(setting: Setting, config: Mapping[str, str], role: Role) -> str | None:
     """What a Java setting has become, None if it is the same under the same name."""
     key = next((key for key in KEYS[role] if key.java == setting.key), None)
-    if key is None:  # a compression's level
-        return None
+    if key is None:  # a compression's level, or what both clients have
+        level = config.get("compression.level", setting.value)
+        is_level = setting.key in COMPRESSION_LEVELS
+        return f"compression.level={level}" if is_level and level != setting.value else None
     names = [ALIASES.get(name, name) for name in key.librdkafka]
     same = names in ([key.java], [ALIASES.get(key.java)])
     if same and config[names[0]] == setting.value:

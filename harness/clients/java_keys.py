@@ -130,6 +130,14 @@ _ADDRESSES = "the run's cluster gives the addresses"
 _OWN_SETTING = "the harness needs its own value to record the history"
 _JAVA_CODE = "Java code cannot run in the harness's client"
 _PLAINTEXT = "TLS and SASL: the harness's own clusters use plaintext"
+_CALLBACKS = (
+    *("consume_cb", "dr_cb", "dr_msg_cb", "error_cb", "event_cb", "log_cb", "offset_commit_cb"),
+    *("oauthbearer_token_refresh_cb", "rebalance_cb", "stats_cb", "throttle_cb"),
+)
+_INTERNAL = (
+    *("internal.auto.downgrade.txn.commit", "internal.leave.group.on.close"),
+    "throw.on.fetch.stable.offset.unsupported",
+)
 _WITHOUT_WEIGHT = (
     *("api.version.fallback.ms", "api.version.request", "api.version.request.timeout.ms"),
     *("broker.version.fallback", "builtin.features", "enable.random.seed"),
@@ -199,6 +207,8 @@ LEFT_OUT = {
     "plugin.library.paths": _OWN_SETTING,
     "auto.commit.enable": "it is that of librdkafka's simple consumer, and a group has "
     "enable.auto.commit",
+    **dict.fromkeys(_CALLBACKS, "it is a function of the application's"),
+    **dict.fromkeys(_INTERNAL, "it is internal to Kafka's own clients"),
     **dict.fromkeys(_WITHOUT_WEIGHT, "it changes nothing in what is recorded"),
 }
 # Left out too where the cluster is the harness's own; refused where it is somebody's.
@@ -262,6 +272,7 @@ LIBRDKAFKA_ONLY: dict[Role, tuple[str, ...]] = {
 JAVAS_LATER = ("metadata.recovery.rebootstrap.trigger.ms",)
 # Left out, and told apart all the same: a file with one of these is librdkafka's, or Java's.
 _LEFT_OUT_OF_LIBRDKAFKA = (
+    *_CALLBACKS,
     *_WITHOUT_WEIGHT,
     *("auto.commit.enable", "dotnet.", "go."),
     "delivery.report.only.error",

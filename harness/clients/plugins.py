@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from harness.clients.java_keys import LEFT_OUT, clients_keys
-from harness.model.spelling import known_end
+from harness.model.spelling import known_end, most_of
 
 
 def everyones(others: Collection[str]) -> set[str]:
@@ -25,15 +25,7 @@ def may_be_a_plugins(key: str, others: Collection[str]) -> bool:
     """Whether no client knows a key, none of the `others` is it, and it ends in nothing of both,
     nor is most of one."""
     all_of = everyones(others)
-    if any(_is_most_of(key, each) for each in all_of):
+    if most_of(key, all_of):
         return False
     end = known_end(key, all_of)
     return end is None or (end != key and end in LEFT_OUT)
-
-
-def _is_most_of(key: str, known: str) -> bool:
-    """Whether a key's words are those that another begins or ends with: at least half of it, or
-    three of them."""
-    if not (known.startswith(f"{key}.") or known.endswith(f".{key}") or f".{key}." in known):
-        return False
-    return 2 * len(key) >= len(known) or key.count(".") > 1

@@ -20,6 +20,8 @@ from harness.cluster.node_settings import SERVER_DEFAULTS
 from harness.model.kafka_text import kafka_text
 
 MIB = 1 << 20
+BUFFER = "log.cleaner.dedupe.buffer.size"
+MOST_BUFFER = 128 * MIB  # Kafka's default: a run's brokers have 512 MiB in all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +55,8 @@ _ORDERS = (
     ),
     _Order(
         low="log.cleaner.threads",
-        high="log.cleaner.dedupe.buffer.size",
-        defaults=(1, 128 * MIB),
+        high=BUFFER,
+        defaults=(1, MOST_BUFFER),
         times=MIB,
         strictly=True,
     ),
@@ -86,14 +88,19 @@ def _addresses(text: str) -> bool:
     return all(re.fullmatch(r"[^:,]+:\d+", each.strip()) for each in text.split(",") if each)
 
 
+_PROTOCOL, _OLD = "inter.broker.protocol.version", ("0.8", "0.9", "0.10")
 # Values that no page of Kafka's documents as wrong.
 _ALONE: dict[str, tuple[Callable[[str], bool], str]] = {
     "log.retention.ms": (lambda text: text != "0", "-1, or at least 1"),
     "log.retention.minutes": (lambda text: text != "0", "-1, or at least 1"),
     "log.retention.hours": (lambda text: text != "0", "-1, or at least 1"),
+    "log.roll.ms": (lambda text: text != "0" and not text.startswith("-"), "at least 1"),
+    "log.roll.hours": (lambda text: text != "0" and not text.startswith("-"), "at least 1"),
+    "log.roll.jitter.ms": (lambda text: not text.startswith("-"), "at least 0"),
+    "log.roll.jitter.hours": (lambda text: not text.startswith("-"), "at least 0"),
     "max.connections.per.ip.overrides": (_addresses, "HOST:NUMBER, with commas between"),
     "offsets.topic.compression.codec": (lambda text: text in "01234", "0 to 4"),
-    "inter.broker.protocol.version": (
+    _PROTOCOL: (
         lambda text: text.startswith(("0.", "1.", "2.", "3.")),
         "below 4.0, where ZooKeeper ends",
     ),
@@ -108,20 +115,27 @@ class Fitted:
     added: dict[str, tuple[str, str]] = field(default_factory=dict)  # key -> value, for which key
 
 
-def fitted(own: Mapping[str, Any], named: Mapping[str, Any]) -> Fitted:
-    """What gives way to the settings that a file or --set `named`: of the scenario's `own`, to
-    Kafka's default; of the harness's, to a value that fits."""
+def fitted(own: Mapping[str, Any], of_file: Mapping[str, Any], given: Mapping[str, Any]) -> Fitted:
+    """What gives way to the settings of a file and to those that are `given` by --set: of the
+    scenario's `own`, to Kafka's default where a file says otherwise; of the harness's, to a value
+    that fits."""
+    named = {**of_file, **given}
     stay, added = dict(own), dict[str, tuple[str, str]]()
     for order in _ORDERS:
         for mine, theirs in ((order.low, order.high), (order.high, order.low)):
             if theirs not in named or mine in named:
                 continue
-            if mine in stay and not order.holds({**SERVER_DEFAULTS, **stay, **named}):
+            if (
+                mine in stay
+                and theirs in of_file
+                and not order.holds({**SERVER_DEFAULTS, **stay, **named})
+            ):
                 del stay[mine]
             ours = mine in SERVER_DEFAULTS and mine not in stay
             if ours and not order.holds({**SERVER_DEFAULTS, **stay, **named}):
                 number = kafka_text(named[theirs])
                 fits = str(int(number) * order.times * 2) if order.times > 1 else number
+                fits = str(min(int(fits), MOST_BUFFER)) if mine == BUFFER else fits
                 added[mine] = (fits, theirs)
     return Fitted(own=stay, added=added)
 
@@ -136,6 +150,17 @@ def problems(server: Mapping[str, Any]) -> Iterator[str]:
         "max.connections.per.ip.overrides"
     ):
         yield "cluster.server.max.connections.per.ip is 0: nobody could connect: raise it"
+    if str(server.get(_PROTOCOL)).startswith(_OLD) and "log.message.format.version" not in server:
+        yield (
+            f"cluster.server.{_PROTOCOL} is {server[_PROTOCOL]}, below 0.11: set "
+            "log.message.format.version to it as well, or no broker starts"
+        )
+    size = kafka_text(server.get(BUFFER, 0))
+    if size.isdecimal() and int(size) > MOST_BUFFER:
+        yield (
+            f"cluster.server.{BUFFER} is {size}, more memory than a run's brokers have: lower it "
+            f"to {MOST_BUFFER}"
+        )
     whole = {**SERVER_DEFAULTS, **server}
     for order in _ORDERS:
         if not order.holds(whole) and (order.low in server or order.high in server):

@@ -35,7 +35,7 @@ class Service:
 
     name: str
     variables: list[Setting]
-    wrong: tuple[str, ...]  # a sentence for each place whose variables are not read
+    wrong: tuple[str, ...] = ()  # a sentence for each place whose variables are not read
 
 
 def services(path: Path, documents: list[Tree]) -> Iterator[Service]:

@@ -29,7 +29,8 @@ _OF_SCRIPTS = re.compile(
     # wurstmeister/kafka's
     r"|CREATE_TOPICS|HOME|\w+_COMMAND)"
 )
-_SETS_MORE = re.compile(r"--override\s|(--|-D)spring\.(kafka|config|profiles)\.")
+_SETS_MORE = re.compile(r"--override\s|(--|-D)spring\.(kafka|config)\.")
+_PROFILES = re.compile(r"-Dspring\.profiles\.\w+=\S+")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -81,6 +82,16 @@ def elsewhere(variables: Iterable[Setting]) -> list[str]:
         f"line {each.line}: {each.key} is not read: write what it sets as variables of their own"
         for each in variables
         if each.key == "SPRING_APPLICATION_JSON" or sets_more(each.value)
+    ]
+
+
+def profiles_in(path: Path, variables: Iterable[Setting]) -> list[str]:
+    """A note on each variable of a JVM's that makes profiles active."""
+    return [
+        f"{path}, line {each.line}: {found[0]} in {each.key}: no other file is read: write what it "
+        "brings into this one"
+        for each in variables
+        if (found := _PROFILES.search(each.value))
     ]
 
 

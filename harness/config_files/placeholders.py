@@ -2,6 +2,7 @@
 
     spring     ${spring.application.name}-tx-    =>  orders-tx-   where the file has that key
                ${ACKS:all}                       =>  all
+               ${random.uuid}                    =>  {index}, the worker's number
     compose    ${ACKS:-all}, ${ACKS-all}         =>  all          shells have these, too
                ${ACKS:+all}, ${ACKS+all}         =>  nothing, where ACKS is not set
                $$ACKS                            =>  $ACKS
@@ -73,8 +74,8 @@ class Resolver:
             return replace(setting, problem=str(error))
 
     def _text(self, value: str) -> tuple[str, tuple[str, ...]]:
-        """The value without placeholders, and those whose default was taken. Raises
-        UnresolvedError."""
+        """The value without placeholders, and what stands in place of those that the file does not
+        know. Raises UnresolvedError."""
         assumed: list[str] = []
         compose = self.dialect == "compose"
         if compose:
@@ -85,7 +86,7 @@ class Resolver:
                 break
             inside = found[found.lastindex or 0]
             text, known = (self._of_compose if compose else self._of_spring)(inside, found[0])
-            assumed += [] if known else [found[0].replace(_DOLLAR, "$$")]
+            assumed += [] if known else [f"{found[0].replace(_DOLLAR, '$$')} is {text or 'empty'}"]
             value = value[: found.start()] + text + value[found.end() :]
         if left := template_in(value):
             raise UnresolvedError(f"{left} is not resolved: write the value that it stands for")
@@ -96,6 +97,8 @@ class Resolver:
         name, colon, default = inside.partition(":")
         if (known := self.lookup(name)) is not None:
             return known, True
+        if name.startswith("random."):  # Spring's own, another for each instance
+            return "{index}", False
         if not colon:
             raise UnresolvedError(
                 f"{whole} stands nowhere in the file, and has no default: write its value, or "

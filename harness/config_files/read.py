@@ -27,12 +27,11 @@ from harness.config_files.settings import (
     last_of_each,
 )
 from harness.config_files.yaml_file import Tree, read_yaml
-from harness.model.spelling import did_you_mean, is_known, known_end
+from harness.model.spelling import did_you_mean, is_known, known_end, most_of
 
 _YAML, _NOT_YAML = (".yml", ".yaml", ".json"), (".properties", ".env")
 _CLIENTS = ("producer", "consumer")
 _NEARER = "what is nearer to the client wins, then what stands later"
-_IMPORT = "spring.config.import"
 # What two nodes of one cluster differ in, or two instances of one service, beside what nobody uses.
 _OF_ONE = ("broker.rack", "client.id", "client.rack", "process.roles")
 # What every broker has.
@@ -63,6 +62,7 @@ class _Candidate:
     strays: tuple[Setting, ...] = ()
     notes: tuple[str, ...] = ()
     spring: bool = False
+    first: bool = False  # the first of the file's is meant, unless one is named
 
 
 def read_config_file(
@@ -77,7 +77,8 @@ def read_config_file(
     if (trees := _trees(path, text)) is not None:
         return choice.of(_in_yaml(path, trees, whose))
     if (variables := environment.variables_of(path, text)) is not None:
-        return choice.of([_of_variables("", "its variables", variables, whose)])
+        alone = compose.Service(name="", variables=variables)
+        return choice.of([_of_variables(path, alone, whose)])
     parts = documents(path, text)
     if whose in _CLIENTS and any(map(spring.is_spring, parts)):
         return choice.of(_of_profiles(path, parts, whose))
@@ -112,16 +113,8 @@ def _trees(path: Path, text: str) -> list[Tree] | None:
 
 def _in_yaml(path: Path, trees: list[Tree], whose: Whose) -> list[_Candidate]:
     if compose.is_compose(trees) and whose != "topic":
-        return [
-            _of_variables(
-                each.name,
-                f"environment of the service {each.name}",
-                each.variables,
-                whose,
-                each.wrong,
-            )
-            for each in compose.services(path, trees)
-        ]
+        services = compose.services(path, trees)
+        return [_of_variables(path, each, whose) for each in services]
     if strimzi.resources(trees):
         return _of_strimzi(path, trees, whose)
     parts = [spring.flat(tree) for tree in trees]
@@ -148,13 +141,14 @@ def _of_strimzi(path: Path, trees: list[Tree], whose: Whose) -> list[_Candidate]
     ]
 
 
-def _of_variables(
-    name: str, where: str, variables: list[Setting], whose: Whose, wrong: tuple[str, ...] = ()
-) -> _Candidate:
+def _of_variables(path: Path, service: compose.Service, whose: Whose) -> _Candidate:
+    name, variables, wrong = service.name, service.variables, service.wrong
+    where = f"environment of the service {name}" if name else "its variables"
     wrong = (*wrong, *environment.elsewhere(variables))
     if whose in _CLIENTS and any(v.key.startswith("SPRING_") for v in variables):
         settings = spring.of_variables(variables)
-        return replace(_of_spring(name, where, settings, whose), wrong=wrong)
+        notes = (*environment.profiles_in(path, variables), *_untold(path, settings))
+        return replace(_of_spring(name, where, settings, whose), wrong=wrong, notes=notes)
     settings, others = environment.kafkas(variables)
     unread = tuple(f"{each} (of the image)" for each in environment.of_image(others))
     if whose == "server" and any(
@@ -191,18 +185,20 @@ def _of_profiles(path: Path, parts: list[list[Setting]], whose: Whose) -> list[_
                 all_,
                 whose,
             ),
-            notes=(*repeated, *notes, *_imports(path, all_)),
+            notes=(*repeated, *notes, *_untold(path, all_)),
+            first=spring.names_active(once),
         )
         for name, all_ in found.items()
     ]
 
 
-def _imports(path: Path, settings: list[Setting]) -> list[str]:
+def _untold(path: Path, settings: list[Setting]) -> list[str]:
+    """A note on each setting that makes Spring read other files."""
     return [
-        f"{path}, line {each.line}: {each.key}={each.value}: not read: write what it brings into "
-        "this file"
+        f"{path}, line {each.line}: {each.name or each.key}={each.value}: no other file is read: "
+        "write what it brings into this one"
         for each in settings
-        if each.key.startswith(_IMPORT)
+        if spring.reads_more(each)
     ]
 
 
@@ -226,17 +222,6 @@ def _of_spring(name: str, where: str, settings: list[Setting], whose: Whose) -> 
         strays=tuple(each for each in others if each not in unread),
         spring=True,
     )
-
-
-def _not_springs(setting: Setting, whose: Whose) -> str:
-    key, begin = setting.key, f"{spring.BEGIN}{whose}."
-    if right := spring.own_name(key):
-        hint = f"did you mean {right}?"
-    elif key.lower().startswith(begin):
-        hint = f"write {begin}properties.{key[len(begin) :].replace('-', '.')}, or remove it"
-    else:
-        hint = "remove it"
-    return f"line {setting.line}: {key} is not a key of Spring's: {hint}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,6 +248,8 @@ class _Choice:
         elif self.whose == "server":  # a tool beside the brokers has KAFKA_ names as well
             elsewhere = [each for each in found if each.wrong]
             candidates = [e for e in candidates if _is_broker(e)] or elsewhere or candidates
+        elif self.whose in _CLIENTS:  # an application beside its brokers
+            candidates = [each for each in candidates if not _is_broker(each)] or candidates
         if not names:
             raise ConfigFileError(f"{path} has no settings of a {whose}: give {_READABLE} that has")
         if not candidates:
@@ -272,15 +259,15 @@ class _Choice:
                 f"{path} has nothing called {self.name}{did_you_mean(self.name, names)}: there is "
                 f"{', '.join(names)}"
             )
+        if not self.name and candidates[0].first:
+            candidates = candidates[:1]
         if len({self._but_for_ids(each) for each in candidates}) > 1:
             self._refuse_several([each.name for each in candidates])
         return self._told(candidates[0])
 
     def _told(self, chosen: _Candidate) -> FileSettings:
         path = self.path
-        meant = [
-            e for e in chosen.unknown if spring.own_name(e.key) or known_end(e.key, self.known)
-        ]
+        meant = [each for each in chosen.unknown if self._means(each.key)]
         unread = (
             *chosen.unread,
             *(f"{each.key} (the application's)" for each in chosen.unknown if each not in meant),
@@ -292,8 +279,8 @@ class _Choice:
         used = (each for each in settings if not is_known(each.key, self.in_vain))
         assumed = {text: each.line for each in used for text in each.assumed}
         taken = [
-            f"{path}: of {', '.join(f'{text} (line {line})' for text, line in assumed.items())} "
-            "the default was taken: no other file and no environment is read"
+            f"{path}: {', '.join(f'{text} (line {line})' for text, line in assumed.items())}: no "
+            "other file and no environment is read"
         ]
         return FileSettings(
             path=path,
@@ -301,10 +288,26 @@ class _Choice:
             notes=(note, *chosen.notes, *repeated, *(taken if assumed else ())),
             wrong=tuple(
                 f"{path}, {sentence}"
-                for sentence in (*chosen.wrong, *(_not_springs(e, self.whose) for e in meant))
+                for sentence in (*chosen.wrong, *map(self._not_springs, meant))
             ),
             strays=chosen.strays,
             spring=chosen.spring,
+        )
+
+    def _means(self, key: str) -> str | None:
+        """What a key below spring.kafka. that is not Spring's is meant to be; None: it is one of
+        the application's own."""
+        if right := spring.own_name(key):
+            return right
+        begin = f"{spring.BEGIN}{self.whose}."
+        own = key[len(begin) :] if key.lower().startswith(begin) else ""
+        known = known_end(key, self.known) or (most_of(own, self.known) if own else None)
+        return f"{begin}properties.{known}" if known else None
+
+    def _not_springs(self, setting: Setting) -> str:
+        return (
+            f"line {setting.line}: {setting.key} is not a key of Spring's: did you mean "
+            f"{self._means(setting.key)}?"
         )
 
     def _refuse_several(self, names: list[str]) -> None:

@@ -44,7 +44,7 @@ class Setting:
     line: int  # where it begins, from 1
     name: str = ""  # what the file calls it, where that is another name
     problem: str = ""  # why its value cannot be known, with the remedy: matters where it is used
-    assumed: tuple[str, ...] = ()  # placeholders whose default stands in the value
+    assumed: tuple[str, ...] = ()  # "${X:1} is 1": what the file itself does not know
 
     @property
     def told(self) -> str:

@@ -28,6 +28,12 @@ from harness.model.spelling import slip
 BEGIN: Final = "spring.kafka."
 DEFAULT: Final = "default"  # the profile that is active where none is named
 _PROFILE = ("spring.config.activate.on-profile", "spring.profiles")
+_ACTIVE = ("spring.profiles.active", "spring.profiles.include")
+_GROUP = "spring.profiles.group."
+_OTHER_FILES = (
+    *(*_ACTIVE, "spring.config.import", "spring.config.location"),
+    "spring.config.additional-location",
+)
 _PLATFORM = "spring.config.activate.on-cloud-platform"
 # What it has below spring.kafka. beside the two kinds of client.
 _OTHERS = (
@@ -193,17 +199,42 @@ def profiles(documents: list[list[Setting]]) -> tuple[dict[str, list[Setting]], 
         else:
             named.append((asked.value if asked else "", document))
     names = {name for asked, _ in named for name in re.findall(r"[^\s!,|]+", asked)}
+    always = [each for asked, document in named if not asked for each in document]
+    first = _words(always, *_ACTIVE) or {DEFAULT}
     return {
-        name: [each for asked, document in named if _active(asked, name) for each in document]
+        name: [each for asked, document in named if _holds(asked, active) for each in document]
         for name in (DEFAULT, *sorted(names - {DEFAULT}))
+        for active in [_with_groups(always, first if name == DEFAULT else {name})]
     }, unread
 
 
-def _active(asked: str, name: str) -> bool:
-    """Whether a document holds with that profile alone: `prod`, `!dev`, `prod, dev`."""
+def names_active(documents: list[list[Setting]]) -> bool:
+    """Whether a file says itself which profiles are active."""
+    return any(_words(document, *_ACTIVE) for document in documents)
+
+
+def reads_more(setting: Setting) -> bool:
+    """Whether a setting makes Spring read other files."""
+    return _relaxed(setting.key).startswith(tuple(map(_relaxed, _OTHER_FILES)))
+
+
+def _words(settings: Iterable[Setting], *keys: str) -> set[str]:
+    """The profiles that these keys list; a list in YAML too."""
+    begins = tuple(_relaxed(key) for key in keys)
+    found = (each.value for each in settings if _relaxed(each.key).partition("[")[0] in begins)
+    return {word.strip() for value in found for word in value.split(",") if word.strip()}
+
+
+def _with_groups(settings: list[Setting], active: set[str]) -> set[str]:
+    """These profiles and those of their groups."""
+    return active.union(*(_words(settings, _GROUP + name) for name in active))
+
+
+def _holds(asked: str, active: set[str]) -> bool:
+    """Whether a document holds with these profiles: `prod`, `!dev`, `prod, dev`."""
     words = [word.strip() for word in re.split("[|,]", asked)]
     return not asked or any(
-        word[1:].strip() != name if word.startswith("!") else word == name for word in words
+        word[1:].strip() not in active if word.startswith("!") else word in active for word in words
     )
 
 

@@ -64,6 +64,8 @@ def read_yaml(path: Path, text: str) -> list[Tree]:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""
         what = getattr(error, "problem", None) or "it cannot be read"
+        if "cannot start any token" in what:  # as Maven's @…@
+            what += ": put the value into quotes"
         raise ConfigFileError(f"{path}{where}: not YAML: {what}") from None
     except RecursionError:
         raise ConfigFileError(f"{path}: mappings within mappings, too deep to be read") from None

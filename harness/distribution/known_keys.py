@@ -57,6 +57,8 @@ _BROKER_TOO = (
     "kafka.csv.metrics.",
     "rsm.config.",
     "rlmm.config.",
+    "unstable.api.versions.enable",
+    "unstable.feature.versions.enable",
 )
 _ZOO_TOO = ("server.", "group.", "weight.", "metricsProvider.")
 _ZOO_WORD = re.compile(r"[A-Za-z0-9][\w.]*")
@@ -106,6 +108,8 @@ def known_keys(home: KafkaHome, java: Callable[[], Java]) -> KnownKeys:
         found = _asked(home, java())
         if all(found.values()):
             _keep(kept, found)
+    if found["server"]:
+        found = {**found, "server": {**dict.fromkeys(_BROKER_TOO), **found["server"]}}
     return KnownKeys(kafka=home.version, zookeeper=home.zookeeper_version, **found)
 
 
@@ -113,8 +117,6 @@ def _asked(home: KafkaHome, java: Java) -> dict[str, Keys]:
     found: dict[str, Keys] = {
         name: _documented(home, java, classes) for name, classes in _PAGES.items()
     }
-    if found["server"]:
-        found["server"] = {**dict.fromkeys(_BROKER_TOO), **found["server"]}
     return {**found, "zoo": dict.fromkeys(sorted(_of_zookeeper(home.libs)))}
 
 

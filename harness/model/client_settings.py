@@ -28,8 +28,11 @@ _SPELLED = {"true": True, "t": True, "1": True, "false": False, "f": False, "0":
 
 
 def by_one_name(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration with one name for each setting, and one spelling of what is on or off."""
+    """The configuration with one name for each setting, and one spelling of acks and of what is on
+    or off."""
     plain = {ALIASES.get(key, key): value for key, value in config.items()}
+    if str(plain.get("acks")) == "-1":
+        plain["acks"] = "all"
     spelled = {k: _SPELLED.get(str(plain[k]).lower(), plain[k]) for k in _BOOLEANS if k in plain}
     return {**plain, **spelled}
 
@@ -54,8 +57,12 @@ def of_one_generation(consumer: Mapping[str, Any]) -> bool:
     """Whether the members of a group are all of one generation, and each its own owner: not with
     the protocol in which each has an epoch of its own (KIP-848), nor where a static member's
     successor takes over in the same generation (KIP-345)."""
-    protocol = str(consumer.get("group.protocol", "classic")).lower()
-    return protocol == "classic" and not consumer.get("group.instance.id")
+    return of_classic_protocol(consumer) and not consumer.get("group.instance.id")
+
+
+def of_classic_protocol(consumer: Mapping[str, Any]) -> bool:
+    """Whether members themselves say how long their session is (not with KIP-848)."""
+    return str(consumer.get("group.protocol", "classic")).lower() == "classic"
 
 
 EARLIEST, LATEST = "earliest", "latest"

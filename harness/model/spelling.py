@@ -70,6 +70,25 @@ def known_end(key: str, known: Collection[str]) -> str | None:
     return found and joined[found]
 
 
+def most_of(key: str, known: Collection[str]) -> str | None:
+    """The known key of which an unknown one is most: words that follow each other in it, at least
+    half of it or three of them. None where there is none.
+
+    session-timeout  =>  session.timeout.ms        isolation  =>  isolation.level
+    """
+    words = _dotted(key)
+    return next(
+        (
+            each
+            for each in sorted(known, key=len)
+            if f".{words}." in f".{each}."
+            and words != each
+            and (2 * len(words) >= len(each) or words.count(".") > 1)
+        ),
+        None,
+    )
+
+
 def _dotted(key: str) -> str:
     return key.lower().replace("_", ".").replace("-", ".")
 

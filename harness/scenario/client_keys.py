@@ -29,7 +29,6 @@ from harness.model.kafka_text import kafka_text
 from harness.model.scenario import Scenario
 from harness.model.spelling import nearest
 
-_WITHIN = r"(?<![\w.])(?:cluster\.server\.|workload\.\w+\.)?"
 UNKNOWN = "No such configuration property"  # how librdkafka begins to say it
 
 
@@ -56,18 +55,23 @@ def wrong_value(role: Role, config: Mapping[str, Any], origins: Mapping[str, str
     )
     key = next(alone, None)
     told = f"workload.{role}{f'.{key} = {config[key]!r}' if key else ''}: {complaint}"
-    return with_lines(told, config, origins)
+    return with_lines(told, f"workload.{role}", config, origins)
 
 
-def with_lines(told: str, config: Mapping[str, Any], origins: Mapping[str, str]) -> str:
-    """A sentence with the origins of the settings that it names, where one is a file's line."""
+def with_lines(
+    told: str, section: str, config: Mapping[str, Any], origins: Mapping[str, str]
+) -> str:
+    """A sentence with the origins of the section's settings that it names, where one is a file's
+    line."""
+    whole = rf"(?<![\w.]){re.escape(section)}\."
+    before = whole if section == "topic.config" else rf"(?:{whole}|(?<![\w.]))"
     names = {key: (key, *(each for each in ALIASES if ALIASES[each] == key)) for key in config}
     named = [
         key
         for key, spelled in names.items()
-        if any(re.search(rf"{_WITHIN}{re.escape(each)}(?![\w.])", told) for each in spelled)
+        if any(re.search(rf"{before}{re.escape(each)}(?![\w.])", told) for each in spelled)
     ]
-    if not any(", line " in origins.get(key, "") for key in named):
+    if not any(re.search(r", line |^to fit ", origins.get(key, "")) for key in named):
         return told
     places = (f"{key}={kafka_text(config[key])}: {origins[key]}" for key in named if key in origins)
     return f"{told} ({'; '.join(places)})"

@@ -31,7 +31,7 @@ from harness.nemesis import plan
 from harness.nemesis.targets import target_of
 from harness.nemesis.verbs import VERBS
 from harness.scenario import file
-from harness.scenario.client_keys import wrong_value
+from harness.scenario.client_keys import with_lines, wrong_value
 from harness.scenario.kafka_keys import has_keys, release_on
 from harness.scenario.layers.lay import Files, by_layer, lay
 from harness.scenario.layers.read_files import read_files
@@ -131,6 +131,10 @@ def prepare(request: Request) -> Prepared:
     resolved = laid.scenario
     producer, consumer = resolved.workload.producer, resolved.workload.consumer
     _check_capabilities(request, resolved)
+    grouped = has_group(resolved.workload) and not _foreign(request, resolved)
+    if grouped and (why := group_problem(consumer, "zookeeper")):
+        why = with_lines(why, "workload.consumer", consumer, laid.origins["consumer"])
+        raise ScenarioError(f"{request.scenario}: workload.consumer: {why}")
     for role in ROLES:
         config = producer if role == "producer" else consumer
         if why := wrong_value(role, config, laid.origins[role]):
@@ -243,10 +247,6 @@ def _check_capabilities(request: Request, chosen: Scenario) -> None:
             raise ScenarioError(f"{request.scenario}: {why}")
     if why := _excluded((*chosen.faults, *drawn), chosen, backend, where):
         raise ScenarioError(f"{request.scenario}: {why}")
-    grouped = has_group(chosen.workload) and not _foreign(request, chosen)
-    why = group_problem(chosen.workload.consumer, "zookeeper") if grouped else None
-    if why:
-        raise ScenarioError(f"{request.scenario}: workload.consumer: {why}")
 
 
 def _not_there(fault: FaultPart, chosen: Scenario, backend: Backend, where: str) -> str | None:

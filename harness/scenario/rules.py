@@ -23,7 +23,7 @@ from harness.nemesis.verbs import VERBS
 from harness.scenario.entries import entry_name
 from harness.scenario.metadata_modes import without_effect
 from harness.scenario.overlaps import contradictions
-from harness.scenario.timing import timing_problems
+from harness.scenario.timing import problems_of_times, timing_problems
 
 # What can be demanded of a consumer group alone, and of that only where its members say themselves
 # what to commit (analysis.checks.groups).
@@ -43,7 +43,7 @@ def problems(scenario: Scenario) -> list[str]:
         *_cluster_problems(scenario),
         *_secret_problems(scenario),
         *_client_problems(scenario),
-        *_time_problems(scenario),
+        *problems_of_times(scenario),
         *_idempotence_problems(scenario),
         *_transaction_problems(scenario),
         *_group_problems(scenario),
@@ -118,30 +118,6 @@ def _replica_problems(scenario: Scenario) -> list[str]:
                 f"nobody could ever be served: add --set cluster.server.{key}={cluster.brokers}"
             )
     return problems
-
-
-def _time_problems(scenario: Scenario) -> list[str]:
-    """Times of clients that their brokers would refuse."""
-    server, work = scenario.cluster.server, scenario.workload
-    asked = []
-    if has_group(work) and "session.timeout.ms" in work.consumer:
-        asked += [
-            ("consumer", "session.timeout.ms", "group.min.session.timeout.ms", "below"),
-            ("consumer", "session.timeout.ms", "group.max.session.timeout.ms", "above"),
-        ]
-    if "transactional.id" in work.producer:
-        asked += [("producer", "transaction.timeout.ms", "transaction.max.timeout.ms", "above")]
-    found = []
-    for role, key, limit, side in asked:
-        texts = (str(getattr(work, role).get(key)), str(server.get(limit)))
-        if all(text.isdecimal() for text in texts):
-            value, bound = map(int, texts)
-            if value < bound if side == "below" else value > bound:
-                found.append(
-                    f"workload.{role}: {key} is {value}, {side} the brokers' {limit}, {bound}: no "
-                    "broker would take it: change one of them"
-                )
-    return found
 
 
 def _secret_problems(scenario: Scenario) -> list[str]:

@@ -1,8 +1,13 @@
-"""When a scenario's faults are due: what is unclear, and what would come after the load."""
+"""A scenario's times: when its faults are due, what is unclear, and what would come after the load;
+and those of its clients that its brokers would refuse."""
 
 from __future__ import annotations
 
-from harness.model.scenario import FaultPart, WorkloadPart
+from harness.clients.defaults import JAVA, client_default
+from harness.clients.java_keys import Role
+from harness.model.client_settings import of_classic_protocol
+from harness.model.scenario import FaultPart, Scenario, WorkloadPart
+from harness.model.worker_kinds import has_group
 
 
 def timing_problems(fault: FaultPart, workload: WorkloadPart, *, first: bool) -> list[str]:
@@ -46,3 +51,40 @@ def _too_late(fault: FaultPart, workload: WorkloadPart) -> list[str]:
             f"{workload.duration_s:g}"
         ]
     return []
+
+
+# What brokers take from clients, where nobody says otherwise.
+_LIMITS = {
+    "group.min.session.timeout.ms": 6000,
+    "group.max.session.timeout.ms": 1800000,
+    "transaction.max.timeout.ms": 900000,
+}
+
+
+def problems_of_times(scenario: Scenario) -> list[str]:
+    """Times of clients that their brokers would refuse."""
+    server, work = scenario.cluster.server, scenario.workload
+    others = scenario.backend.external.bootstrap or scenario.backend.kubernetes.attach.namespace
+    asked: list[tuple[Role, str, str, str]] = []
+    if has_group(work) and of_classic_protocol(work.consumer):
+        asked += [
+            ("consumer", "session.timeout.ms", "group.min.session.timeout.ms", "below"),
+            ("consumer", "session.timeout.ms", "group.max.session.timeout.ms", "above"),
+        ]
+    if "transactional.id" in work.producer:
+        asked += [("producer", "transaction.timeout.ms", "transaction.max.timeout.ms", "above")]
+    found = []
+    for role, key, limit, side in asked:
+        unsaid = client_default(role, key, JAVA)
+        texts = (
+            str(getattr(work, role).get(key, unsaid)),
+            str(server.get(limit, None if others else _LIMITS[limit])),
+        )
+        if all(text.isdecimal() for text in texts):
+            value, bound = map(int, texts)
+            if value < bound if side == "below" else value > bound:
+                found.append(
+                    f"workload.{role}: {key} is {value}, {side} the brokers' {limit}, {bound}: no "
+                    "broker would take it: change one of them"
+                )
+    return found

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness.clients.plugins import may_be_a_plugins
+from harness.cluster.broker_limits import BUFFER, MOST_BUFFER
 from harness.cluster.node_settings import OWNED_BY_HARNESS
 from harness.config_files.read import read_config_file
 from harness.config_files.settings import (
@@ -34,6 +35,7 @@ _PLAINTEXT = "a run's nodes and clients use plaintext connections"
 _OWN_ADDRESS = "the harness sets broker ids, addresses and directories"
 _NOBODY = "nobody has to be let in: the run's clients have no names"
 _NO_JAR = "none of the jars has that class, and no broker would start"
+_ASKED_FOR = "what it would bring is asked for where it is used"
 _NO_MOVE = "there is no KRaft to move to"
 _OTHERS = "Confluent's own, which Apache Kafka does not have"
 _TIERED, _TIERS = "remote.log.", "remote.log.storage.manager.class.name"
@@ -54,6 +56,7 @@ _LEFT_OUT = {
         ("zookeeper.ssl.", "zookeeper.set.acl", "control.plane.listener.name"), _PLAINTEXT
     ),
     "zookeeper.metadata.migration.enable": _NO_MOVE,
+    **dict.fromkeys(("config.providers", "config.providers."), _ASKED_FOR),
     "confluent.": _OTHERS,
     # Secrets of what needs TLS or SASL, too.
     **dict.fromkeys(("delegation.token.", "password.encoder."), _PLAINTEXT),
@@ -115,15 +118,28 @@ def read_server_properties(
         f"{file.found(each)}: taken for a key of {absent[0]}, and left out with it"
         for each in of_classes
     ]
-    used = [each for each in kept if each not in of_classes]
+    used = [_with_memory(each, notes) for each in kept if each not in of_classes]
     return _used(file, used, [*left_out_note(file.path, left_out), *notes])
+
+
+def _with_memory(setting: Setting, notes: list[str]) -> Setting:
+    """A setting as brokers of a run can have it, who have less memory than those of a team."""
+    large = setting.key == BUFFER and setting.value.isdecimal()
+    if not (large and int(setting.value) > MOST_BUFFER):
+        return setting
+    notes.append(
+        f"{setting.told}={setting.value} is {MOST_BUFFER} here: a run's brokers have less memory"
+    )
+    return replace(setting, value=str(MOST_BUFFER))
 
 
 def read_topic_config(path: Path) -> BrokerFile:
     """A topic's settings; of a resource of Strimzi `partitions` and `replicas`, too. Raises
     ConfigFileError."""
     file = read_config_file(path, "topic")
-    found = _used(file, list(file.settings), [])
+    left_out = {each.key: _OTHERS for each in file.settings if each.key.startswith("confluent.")}
+    kept = [each for each in file.settings if each.key not in left_out]
+    found = _used(file, kept, left_out_note(file.path, left_out))
     wrong = {
         _NUMBERS[each.key]: f"{file.found(each)} = {each.value}: not a whole number above 0"
         for each in file.settings

@@ -34,7 +34,7 @@ from harness.clients.defaults import (
 )
 from harness.clients.java_keys import ROLES, Role
 from harness.clients.user_file import ClientConfig
-from harness.cluster.broker_limits import Fitted, fitted
+from harness.cluster.broker_limits import fitted
 from harness.cluster.node_settings import SERVER_DEFAULTS
 from harness.model.bounds import problem_of_producer
 from harness.model.kafka_text import kafka_text, same_text
@@ -100,8 +100,10 @@ def lay(own: file.Opened, files: Files) -> Laid:
     except ScenarioError as error:
         told = str(error)
         for role in ROLES:
-            told = with_lines(told, config[role], origins[str(role)])
-        told = with_lines(told, tables["cluster"]["server"], origins["server"])
+            told = with_lines(told, f"workload.{role}", config[role], origins[str(role)])
+        for whose, section in _OF_NODES.items():
+            part, name = section.split(".")
+            told = with_lines(told, section, tables[part][name], origins[whose])
         raise ScenarioError(told) from None
     return Laid(
         scenario=scenario,
@@ -128,15 +130,16 @@ def with_broker_files(own: file.Opened, files: Files) -> tuple[dict[str, Any], l
     (server, set_server), (config, set_config) = map(own.own_and_set, _OF_NODES.values())
     topic, set_topic = own.own_and_set("topic")
     of_server, of_topic = files.server.settings, dict(files.topic.settings)
-    fit = fitted(server, {**of_server, **set_server}) if of_server else Fitted(own=server)
+    fit = fitted(server, of_server, set_server)
     numbers = {key: of_topic.pop(name) for key, name in numbers_of(files.topic).items()}
     decisive: dict[str, str] = {
-        key: of_server[key]
+        key: set_server.get(key, of_server[key])
         for key in DECISIVE
         if key in of_server and key in config and key not in of_topic and key not in set_config
     }
     notes = [
-        f"{files.server.told[key]} = {value} is the run's topic's, in place of the "
+        f"{'--set: ' + key if key in set_server else files.server.told[key]} = "
+        f"{kafka_text(value)} is the run's topic's, in place of the "
         f"scenario's topic.config.{key} = {kafka_text(config[key])}"
         for key, value in decisive.items()
     ]
@@ -152,22 +155,22 @@ def with_broker_files(own: file.Opened, files: Files) -> tuple[dict[str, Any], l
         for whose, values in gone.items()
         if values
     ]
+    whole = {**of_server, **set_server}
     notes += [
-        f"{files.paths['server']}: {key} is {value} here, to fit {other} = {of_server[other]}"
+        f"{key} is {value} here, to fit {other} = {kafka_text(whole[other])}"
         for key, (value, other) in fit.added.items()
-        if other in of_server
     ]
     tables = own.tables()
     added = {key: value for key, (value, _) in fit.added.items()}
     brokers = {**fit.own, **added, **of_server, **set_server}
     topics = {**config, **decisive, **of_topic, **set_config}
-    whole = {
+    of_topic_itself = {
         **dict(tables.get("topic") or {}),
         **{key: _number(text) for key, text in numbers.items() if key not in set_topic},
     }
     tables["cluster"] = {**dict(tables.get("cluster") or {}), "server": brokers}
-    tables["topic"] = {**whole, "config": topics}
-    has = {**_NEW_TOPIC, **whole, **topics}
+    tables["topic"] = {**of_topic_itself, "config": topics}
+    has = {**_NEW_TOPIC, **of_topic_itself, **topics}
     notes += _in_vain(files.server, has, {**SERVER_DEFAULTS, **brokers}, decisive)
     return tables, notes, bool(decisive or any(gone.values()))
 
@@ -193,6 +196,7 @@ def _origins_of_nodes(opened: file.Opened, files: Files, tables: Mapping[str, An
     found: Origins = {}
     for whose, of_file in (("server", files.server), ("topic", files.topic)):
         own, given = opened.own_and_set(_OF_NODES[whose])
+        _, of_brokers = opened.own_and_set(_OF_NODES["server"])
         part, name = _OF_NODES[whose].split(".")
         now = tables[part][name]
         ours = SERVER_DEFAULTS if whose == "server" else {}
@@ -200,8 +204,9 @@ def _origins_of_nodes(opened: file.Opened, files: Files, tables: Mapping[str, An
         origins = {
             **dict.fromkeys(ours, HARNESS),
             **dict.fromkeys((key for key in own if key in now), SCENARIO),
-            **{key: "to fit the file" for key in now if key in ours and key not in own},
+            **{key: "to fit others" for key in now if key in ours and key not in own},
             **{key: line for key, line in lines.items() if whose == "topic" and key in now},
+            **{key: SET for key in lines if whose == "topic" and key in now and key in of_brokers},
             **{key: Path(line).name for key, line in of_file.lines.items() if key in now},
             **dict.fromkeys(given, SET),
         }

@@ -116,6 +116,45 @@ def test_what_librdkafka_refuses_and_java_does_not_is_made_to_fit(role, file, fi
     assert alone.fitted == {}
 
 
+@pytest.mark.parametrize(
+    ("file", "delivery"),
+    [
+        ({"linger.ms": "200000"}, 230000),
+        ({"request.timeout.ms": "180000", "socket.timeout.ms": "180000"}, 180000),
+        ({"linger.ms": "5"}, 120000),
+        ({"linger.ms": "200000", "message.timeout.ms": "300000"}, "300000"),
+    ],
+)
+def test_java_tries_as_long_as_a_request_may_take(file, delivery):
+    found = defaults.layered("producer", defaults.Asked(file=file)).config
+
+    assert found["message.timeout.ms"] == delivery
+    asked = defaults.Asked(file={"linger.ms": "3"}, client="librdkafka")
+    assert defaults.layered("producer", asked).config["message.timeout.ms"] == 300000
+
+
+def test_a_session_that_had_to_fit_takes_its_heartbeat_along():
+    own = {"heartbeat.interval.ms": 500}
+    asked = defaults.Asked(scenario=own, file={"max.poll.interval.ms": "300"})
+    found = defaults.layered("consumer", asked)
+
+    assert (found.config["session.timeout.ms"], found.config["heartbeat.interval.ms"]) == (
+        "300",
+        100,
+    )
+    assert {"session.timeout.ms", "heartbeat.interval.ms"} == {*found.fitted}
+    named = defaults.Asked(file={"max.poll.interval.ms": "2000", "heartbeat.interval.ms": "3000"})
+    assert defaults.layered("consumer", named).config["heartbeat.interval.ms"] == 666
+
+
+def test_acks_has_one_spelling():
+    found = defaults.layered(
+        "producer", defaults.Asked(scenario={"acks": "all"}, file={"acks": "-1"})
+    )
+
+    assert ("all", {}) == (found.config["acks"], found.replaced)
+
+
 def test_with_the_newer_protocol_brokers_say_what_a_session_is():
     own = {"heartbeat.interval.ms": 500, "session.timeout.ms": 2000, "fetch.wait.max.ms": 9}
     asked = defaults.Asked(scenario=own, file={"group.protocol": "consumer"})

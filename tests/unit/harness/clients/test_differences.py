@@ -53,6 +53,13 @@ def test_what_java_takes_and_librdkafka_does_not_becomes_its_nearest(
     assert any(f"becomes librdkafka's {name}={value}" in note for note in file.notes)
 
 
+def test_a_level_of_compression_is_clamped_with_a_note(written: Write) -> None:
+    file = read(written("compression.type=zstd\ncompression.zstd.level=22\n"), "producer")
+
+    assert file.config["compression.level"] == "12"
+    assert any("level=22 becomes librdkafka's compression.level=12" in each for each in file.notes)
+
+
 def test_two_names_of_one_setting_are_told(written: Write) -> None:
     file = read(written("acks=1\nlinger.ms=5\nrequest.required.acks=all\n"), "producer")
 

@@ -72,20 +72,22 @@ def test_what_no_broker_starts_with_is_told(right, wrong, key):
 
 def test_the_scenario_s_and_the_harness_s_give_way_to_what_is_named():
     short = {"replica.lag.time.max.ms": 2000, "num.io.threads": 2}
-    gone = fitted(short, {"replica.fetch.wait.max.ms": "3000"})
-    grown = fitted(short, {"log.cleaner.threads": "3"})
-    lower = fitted({}, {"transaction.state.log.replication.factor": "1"})
+    gone = fitted(short, {"replica.fetch.wait.max.ms": "3000"}, {})
+    grown = fitted(short, {}, {"log.cleaner.threads": "3"})
+    lower = fitted({}, {"transaction.state.log.replication.factor": "1"}, {})
 
     assert ({"num.io.threads": 2}, {}) == (gone.own, gone.added)
     assert short == grown.own
     assert {"log.cleaner.dedupe.buffer.size": ("6291456", "log.cleaner.threads")} == grown.added
+    set_alone = fitted(short, {}, {"replica.fetch.wait.max.ms": "3000"})
+    assert short == set_alone.own  # that is refused
     assert "1" == lower.added["transaction.state.log.min.isr"][0]
     for fits in ({"replica.fetch.wait.max.ms": "2000"}, {"log.cleaner.threads": "1"}, {}):
-        assert (short, {}) == (fitted(short, fits).own, fitted(short, fits).added)
+        assert (short, {}) == (fitted(short, fits, {}).own, fitted(short, fits, {}).added)
 
 
 def test_two_that_are_named_are_left_as_they_are():
     named = {"replica.fetch.wait.max.ms": "3000", "replica.lag.time.max.ms": "2000"}
 
-    assert fitted({}, named).added == {}
+    assert fitted({}, named, {}).added == {}
     assert list(problems(named))

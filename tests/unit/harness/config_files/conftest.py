@@ -19,6 +19,11 @@ def read(tmp_path: Path) -> Read:
         path = tmp_path / name
         path.write_text(text)
         given = Path(f"{path}:{choice}") if choice else path
-        return read_config_file(given, whose, ("node.id", "listener."), ("acks", "linger.ms"))
+        return read_config_file(
+            given,
+            whose,
+            ("node.id", "listener."),
+            ("acks", "linger.ms", "enable.idempotence", "request.timeout.ms"),
+        )
 
     return written

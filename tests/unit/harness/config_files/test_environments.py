@@ -84,7 +84,7 @@ def test_compose_fills_in_from_outside_of_the_service(
 
     (setting,) = (each for each in file.settings if each.key == "a")
     assert expected in (setting.problem or setting.value)
-    taken = f"of {value} (line 1) the default was taken" in str(file.notes)
+    taken = f"{value} is 2 (line 1): no other file and no environment" in str(file.notes)
     assert taken == (value in ("${OTHER:-2}", "${OTHER-2}"))
 
 
@@ -127,6 +127,8 @@ def test_a_command_that_sets_more_is_asked_for(read: Read, more: str, wrong: str
         ('SPRING_APPLICATION_JSON={"spring":{"kafka":{"producer":{"acks":"0"}}}}', True),
         ("JAVA_TOOL_OPTIONS=-Xmx1g -Dspring.kafka.producer.acks=0", True),
         ("JAVA_TOOL_OPTIONS=-Xmx1g", False),
+        ("JAVA_OPTS=-Dspring.profiles.active=prod", False),  # but told
+        ("SPRING_PROFILES_ACTIVE=prod", False),
     ],
 )
 def test_a_variable_that_holds_settings_is_asked_for(
@@ -134,7 +136,10 @@ def test_a_variable_that_holds_settings_is_asked_for(
 ) -> None:
     text = f"SPRING_KAFKA_PRODUCER_RETRIES=5\n{variable}\n"
 
-    assert is_wrong == ("line 2: " in str(read("app.env", text, "producer").wrong))
+    file = read("app.env", text, "producer")
+
+    assert is_wrong == ("line 2: " in str(file.wrong))
+    assert ("active=prod" in variable.lower()) == ("line 2: " in str(file.notes))
 
 
 @pytest.mark.parametrize("name", ["f", "f.YML", "f.json", "f.conf"])
@@ -143,6 +148,15 @@ def test_yaml_is_known_by_what_it_says(read: Read, name: str) -> None:
 
     assert {"node.id": "1"} == plain(read(name, text, "server"))
     assert {"node.id": "1"} == plain(read("f.properties", "node.id: 1\n", "server"))
+
+
+def test_an_application_beside_its_broker_is_the_client(read: Read) -> None:
+    text = """
+services:
+  app: {environment: {KAFKA_BOOTSTRAP_SERVERS: "kafka:9092", KAFKA_ACKS: 1}}
+  kafka: {environment: {KAFKA_NODE_ID: 1, KAFKA_PROCESS_ROLES: "broker,controller"}}
+"""
+    assert plain(read("compose.yml", text, "producer"))["acks"] == "1"
 
 
 def test_one_is_chosen_by_name_whatever_it_is(read: Read) -> None:

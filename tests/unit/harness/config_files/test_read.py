@@ -67,6 +67,7 @@ def test_latin_1_is_read_as_java_reads_it(tmp_path: Path) -> None:
         ("a.yml", "services: {a: {environment: {KAFKA_A: [1]}}}\n", "server", "is no text"),
         ("a.yml", "services: {a: {image: x}}\n", "server", "has no settings of a broker"),
         ("a.yml", "a: &a [*a]\n", "server", "this anchor contains itself"),
+        ("a.yml", "a: @x@\n", "server", "put the value into quotes"),
         ("a.yml", "a: \0\n", "server", "is not a text file"),
         ("a.yml", "a: \1\n", "server", "not YAML"),
         ("a.yml", "[" * 3000, "server", "too deep to be read"),

@@ -84,7 +84,15 @@ def test_spring_s_names_are_relaxed(read: Read, text: str, expected: dict[str, s
 @pytest.mark.parametrize(
     ("key", "right"),
     [
-        ("producer.linger-ms", "write spring.kafka.producer.properties.linger.ms"),
+        (
+            "producer.idempotence",
+            "did you mean spring.kafka.producer.properties.enable.idempotence?",
+        ),
+        (
+            "producer.request-timeout",
+            "did you mean spring.kafka.producer.properties.request.timeout.ms",
+        ),
+        ("producer.linger-ms", "did you mean spring.kafka.producer.properties.linger.ms?"),
         ("producer.batch.size", "did you mean spring.kafka.producer.batch-size?"),
         ("producers.acks", "did you mean spring.kafka.producer.acks?"),
         ("acks", "did you mean spring.kafka.producer.acks?"),
@@ -107,7 +115,10 @@ def test_of_an_application_s_own_key_below_spring_s_a_note_tells(read: Read) -> 
     own = "not read: spring.kafka.topic.name (the application's), spring.kafka.producer.topic (the"
     assert own in file.notes[0]
     (wrong,) = file.wrong  # it ends in a key of the client's
-    assert "line 3: spring.kafka.my.acks is not a key of Spring's: remove it" in wrong
+    assert (
+        "line 3: spring.kafka.my.acks is not a key of Spring's: did you mean spring.kafka.p"
+        in wrong
+    )
 
 
 def test_yaml_s_booleans_and_numbers_are_java_s_in_spring(read: Read) -> None:
@@ -162,6 +173,35 @@ def test_a_profile_is_chosen_by_its_name(
     assert expected == plain(file)
     untold = ("line 9: spring.config.act", "on-cloud-platform=none: what", "line 15: spring.conf")
     assert all(any(text in note for note in file.notes) for text in untold)
+
+
+def test_what_is_active_is_chosen_with_its_groups(read: Read) -> None:
+    text = """
+spring:
+  profiles: {active: prod, group: {prod: [kafka-prod]}}
+  kafka: {producer: {acks: all}}
+---
+spring: {config: {activate: {on-profile: kafka-prod}}, kafka: {producer: {acks: 1}}}
+---
+spring: {config: {activate: {on-profile: dev}}, kafka: {producer: {acks: 0}}}
+"""
+    file = read("application.yml", text, "producer")
+
+    assert plain(file) == {"acks": "1"}
+    assert "line 3: spring.profiles.active=prod: no other file is read" in str(file.notes)
+    assert plain(read("application.yml", text, "producer", "dev")) == {"acks": "0"}
+    alone = text.replace("active: prod, ", "")
+    assert plain(read("application.yml", alone, "producer", "kafka-prod")) == {"acks": "1"}
+    with pytest.raises(ConfigFileError, match="several producers"):
+        read("application.yml", alone, "producer")
+
+
+def test_what_is_random_is_the_worker_s_number(read: Read) -> None:
+    text = "spring.kafka.producer.transaction-id-prefix=tx-${random.uuid}-\n"
+    file = read("application.properties", text, "producer")
+
+    assert plain(file) == {"transactional.id": "tx-{index}-"}
+    assert "${random.uuid} is {index} (line 1)" in str(file.notes)
 
 
 def test_profiles_that_differ_are_listed(read: Read) -> None:

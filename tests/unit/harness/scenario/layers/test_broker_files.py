@@ -99,6 +99,22 @@ def test_what_no_broker_would_start_with_is_left_out(tmp_path: Path) -> None:
     assert {"metric.reporters", "acme.reporter.host"} <= whole.settings.keys()
 
 
+def test_a_buffer_is_no_larger_than_a_run_s_brokers_have_memory_for(read: Read) -> None:
+    key = "log.cleaner.dedupe.buffer.size"
+    file = read(f"{key}=1342177280\n")
+
+    assert {key: "134217728"} == file.settings
+    assert f"{key}=1342177280 is 134217728 here" in str(file.notes)
+    assert {key: "134217728"} == read(f"{key}=134217728\n").settings
+
+
+def test_what_other_tools_would_bring_is_left_out(read: Read) -> None:
+    file = read("config.providers=env\nconfig.providers.env.class=io.A\nconfluent.tier.enable=x\n")
+
+    assert {} == file.settings
+    assert "config.providers, config.providers.env.class (what it would bring" in file.notes[0]
+
+
 def test_tiered_storage_without_a_class_is_left_out(read: Read) -> None:
     file = read("remote.log.storage.system.enable=true\nlog.local.retention.ms=5\n")
 

@@ -22,6 +22,10 @@ def test_a_broker_s_unclean_elections_and_min_isr_are_the_topic_s(laid: LayOver)
     )
     assert 2 == len(told(found, "is the run's topic's, in place of the scenario's topic.config."))
     assert found.origins["topic"]["min.insync.replicas"] == "server.properties, line 2"
+    set_too = {"cluster.server.min.insync.replicas": 3}
+    given = laid(settings=set_too, server=text)
+    assert "3" == str(given.scenario.topic.config["min.insync.replicas"])
+    assert "--set" == given.origins["topic"]["min.insync.replicas"]
     for over in (
         laid(settings={"topic.config.min.insync.replicas": 3}, server=text),
         laid(server=text, topic="min.insync.replicas=3\n"),
@@ -37,7 +41,7 @@ def test_what_a_broker_s_file_contradicts_gives_way(laid: LayOver) -> None:
 
     assert "replica.lag.time.max.ms" not in server  # of the scenario: Kafka's 30 s are above
     assert server["log.cleaner.dedupe.buffer.size"] == "4194304"
-    assert found.origins["server"]["log.cleaner.dedupe.buffer.size"] == "to fit the file"
+    assert found.origins["server"]["log.cleaner.dedupe.buffer.size"] == "to fit others"
     assert 1 == len(told(found, "replaces the scenario's replica.lag.time.max.ms = 1500"))
     assert 1 == len(told(found, "is 4194304 here, to fit log.cleaner.threads = 2"))
     with pytest.raises(ScenarioError, match=r"\(replica\.lag.*: server\.properties, line 1\)"):
@@ -56,6 +60,12 @@ def test_what_a_broker_s_file_contradicts_gives_way(laid: LayOver) -> None:
         ),
         ("group.max.session.timeout.ms=7000\n", {"consumer": "session.timeout.ms=7000\n"}, None),
         ("transaction.max.timeout.ms=7000\n", {"producer": "acks=all\n"}, None),
+        ("num.io.threads=3\n", {"consumer": "session.timeout.ms=5000\n"}, "below"),
+        (
+            "num.io.threads=3\n",
+            {"producer": "transactional.id=t\ntransaction.timeout.ms=900001\n"},
+            "above",
+        ),
     ],
 )
 def test_brokers_refuse_times_of_clients(
