@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,13 +19,17 @@ from harness.host.output import outlive_readers
 from harness.model.exit_codes import FAILED, VALID, interrupted
 from harness.model.runs.run_folder import RunFolder
 from harness.model.runs.run_record import parse
+from harness.model.scenario import ScenarioError
 from harness.run.interrupts import Stopped, stop_on_signals
 from harness.run.progress import Screen
 from harness.scenario.prepare import Prepared
 
 
 def hold_up(prepared: Prepared, command: Sequence[str]) -> int:
-    """The scenario's cluster in the foreground until its shell or command, TERM or INT ends it."""
+    """The scenario's cluster in the foreground until its shell or command, TERM or INT ends it.
+    Raises ScenarioError for a command that is no program."""
+    if command and shutil.which(command[0]) is None:
+        raise ScenarioError(f"{command[0]}: no such program: give its path, or a name on PATH")
     for note in prepared.notes:
         Screen().say(f"note: {note}", style="yellow")
     argv = [sys.executable, "-P", "-m", "harness.commands.up", prepared.record.as_json()]
@@ -40,12 +45,17 @@ def main() -> None:
     folder = RunFolder(path=private_tmpfs() / "up")
     folder.logs.mkdir(parents=True)
     try:
-        cluster = build(folder, parse(sys.argv[1]))
+        record = parse(sys.argv[1])
+        cluster = build(folder, record)
         try:
             cluster.start()
             _print_addresses(cluster, folder, screen)
+            settings = record.node_settings
+            if settings and settings.server.get("auto.create.topics.enable") == "false":
+                screen.say("there is no topic, and auto.create.topics.enable is false: make yours")
             code = _shell(cluster, sys.argv[2:])
         finally:
+            screen.say("closing the cluster")
             cluster.close()
     except Stopped as stopped:
         sys.exit(interrupted(stopped.number))

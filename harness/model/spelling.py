@@ -102,7 +102,8 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     return next(iter(difflib.get_close_matches(word, list(known), n=1)), None)
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """` (did you mean 'x'?)` when something like `word` is known, else nothing."""
+def did_you_mean(word: str, known: Iterable[str], before: str = "") -> str:
+    """` (did you mean 'x'?)` when something like `word` is known, else nothing. `before`: what
+    stands in front of it."""
     close = nearest(word, known)
-    return f" (did you mean {close!r}?)" if close else ""
+    return f" (did you mean {before + close!r}?)" if close else ""

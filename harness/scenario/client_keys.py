@@ -111,4 +111,5 @@ def _unknown(role: Role, key: str, value: Any) -> str | None:
     if theirs:
         return f"is the Java client's name: use librdkafka's, {' and '.join(theirs)}"
     right = nearest(key, sorted(librdkafkas_names(role)))
-    return f"is not a key of librdkafka: {f'did you mean {right}?' if right else 'remove it'}"
+    hint = f"did you mean workload.{role}.{right}?" if right else "remove it"
+    return f"is not a key of librdkafka: {hint}"

@@ -37,7 +37,7 @@ from harness.model.spelling import did_you_mean
 from harness.release import SCENARIOS
 from harness.scenario.entries import entry_name
 from harness.scenario.no_effect import in_file, in_settings
-from harness.scenario.overrides import lay_over
+from harness.scenario.overrides import lay_over, misplaced
 from harness.scenario.rules import problems
 
 # Reading
@@ -117,6 +117,8 @@ def with_overrides(
     nothing."""
     tables = copy.deepcopy(dict(raw))
     for key, value in overrides.items():
+        if why := misplaced(key, value):
+            raise ScenarioError(f"{path.name}: {why}")
         lay_over(tables, key, value)
     for sentence in in_settings(overrides, tables):
         raise ScenarioError(f"{path.name}: {sentence}")
@@ -215,7 +217,13 @@ def _entry_and_key(location: Sequence[int | str], tables: Mapping[str, Any]) -> 
 
 def _what_is_wrong(first: Mapping[str, Any], location: Sequence[str], key: str) -> str:
     if first["type"] == "extra_forbidden":
-        return f"unknown key {key}{did_you_mean(location[-1], _keys_at(location[:-1]))}"
+        before = key.rpartition(".")[0]
+        known = _keys_at(location[:-1])
+        return (
+            f"unknown key {key}{did_you_mean(location[-1], known, f'{before}.' if before else '')}"
+        )
+    if first["type"] == "string_type" and location[0] == "expect":
+        return f'{key}: a demand is a text: write {key} = "{first["input"]}"'
     if first["type"] == "missing":
         return f"{key} is missing"
     if first["type"] == "tuple_type" and location[-1] == "faults":

@@ -185,7 +185,7 @@ def _refusal(
 ) -> str | None:
     """How an unknown key is refused; None where it passes."""
     if right := slip(key, {each for each in section.known if not each.endswith(".")}):
-        return f": did you mean {right}?"
+        return f": did you mean {'' if in_file else f'{section.name}.'}{right}?"
     if passes:
         return None
     others = [other.name for other in sections if key in other.known]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import tomllib
 from typing import Any
 
+from harness.clients.java_keys import ROLES, keys_of
+from harness.model.kafka_text import kafka_text
 from harness.model.scenario import ScenarioError
 from harness.model.sections.part import OPEN_SECTIONS
 
@@ -25,6 +27,18 @@ def whole(path: str) -> str:
     path = path.strip()
     begin = next((begin for begin in SHORT if path.startswith(begin)), "")
     return SHORT.get(begin, "") + path[len(begin) :]
+
+
+def misplaced(path: str, value: Any) -> str | None:
+    """Why a path that names a client's key alone, or a demand without quotes, sets nothing, with
+    what would; None for any other."""
+    text = kafka_text(value)
+    for role in ROLES:
+        if path in keys_of(role):
+            return f"--set {path}: that is a {role}'s key: write --set {role}.{path}={text}"
+    if path.startswith("expect.") and not isinstance(value, str):
+        return f"--set {path}: a demand is a text: write --set '{path}=\"{value}\"'"
+    return None
 
 
 def parse_value(text: str) -> Any:

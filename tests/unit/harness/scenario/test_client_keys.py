@@ -17,8 +17,16 @@ def scenario(**clients: Any) -> Scenario:
 @pytest.mark.parametrize(
     ("role", "key", "told"),
     [
-        ("producer", "lingr.ms", "is not a key of librdkafka: did you mean linger.ms?"),
-        ("consumer", "fetch.min.byts", "is not a key of librdkafka: did you mean fetch.min.bytes?"),
+        (
+            "producer",
+            "lingr.ms",
+            "is not a key of librdkafka: did you mean workload.producer.linger.ms?",
+        ),
+        (
+            "consumer",
+            "fetch.min.byts",
+            "is not a key of librdkafka: did you mean workload.consumer.fetch.min.bytes?",
+        ),
         ("producer", "xyz", "is not a key of librdkafka: remove it"),
         ("producer", "buffer.memory", "is the Java client's name: use librdkafka's, queue.buffer"),
         ("producer", "fetch.min.bytes", "is a consumer's key: move it to workload.consumer"),

@@ -80,8 +80,12 @@ def test_known_keys_pass_without_a_word() -> None:
     ("section", "key", "told"),
     [
         ("server", "num.partitons", "cluster.server.num.partitons is not a key of server: did you"),
-        ("server", "num.patritions", ": did you mean num.partitions?"),
-        ("zoo", "tickTme", "cluster.zoo.tickTme is not a key of zoo: did you mean tickTime?"),
+        ("server", "num.patritions", ": did you mean cluster.server.num.partitions?"),
+        (
+            "zoo",
+            "tickTme",
+            "cluster.zoo.tickTme is not a key of zoo: did you mean cluster.zoo.tickTime?",
+        ),
         ("topic", "retention.mss", "topic.config.retention.mss is not a key of topic: did you"),
         ("server", "from.a.file", "server.properties, line 3: from.a.file is not a key of server:"),
         ("server", "my.key", "cluster.server.my.key is not a key of server: remove it, or name it"),
@@ -207,7 +211,7 @@ def test_a_typing_error_is_refused_wherever_the_release_is_known(backend: str) -
     (sentence,) = on(backend, wrong).wrong
     assert sentence == (
         "cluster.server.num.partitons is not a broker's key of Kafka 3.9.2: "
-        "did you mean num.partitions?"
+        "did you mean cluster.server.num.partitions?"
     )
 
 

@@ -111,7 +111,7 @@ def test_what_is_wrong_with_all_files_and_the_scenario_is_one_message(asked):
         "server.properties, line 1: num.network.thread is not a broker's key of Kafka 3.9.2: did",
         "producer.properties, line 1: lingr.ms is not a producer key",
         "consumer.properties, line 1: fetch.min.byts is not a consumer key",
-        "study-1: cluster.zoo.tickTme is not a key of ZooKeeper 3.8.4: did you mean tickTime?",
+        "study-1: cluster.zoo.tickTme is not a key of ZooKeeper 3.8.4: did you mean cluster.zoo.ti",
         "study-1: workload.consumer.group.id cannot be set in a scenario",
     ):
         assert 1 == sum(told in line for line in lines), told
@@ -155,3 +155,5 @@ def test_up_says_the_notes_too(asked, monkeypatch, capsys):
 
     assert up.hold_up(prepare(asked(server="broker.id=1\n")), []) == 0
     assert "server.properties: left out: broker.id (" in capsys.readouterr().out
+    with pytest.raises(ScenarioError, match="nosuchprogram: no such program: give its path"):
+        up.hold_up(prepare(asked()), ["nosuchprogram"])

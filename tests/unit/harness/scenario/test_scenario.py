@@ -108,7 +108,7 @@ wrong_file = pytest.mark.parametrize(
     [
         ("title = ", "not a TOML file"),
         ('title = "t"', "workload is missing"),
-        (MINIMAL + "rond = 3", "unknown key workload.rond (did you mean 'rounds'?)"),
+        (MINIMAL + "rond = 3", "unknown key workload.rond (did you mean 'workload.rounds'?)"),
         (MINIMAL + "[clustr]\nbrokers = 3", "unknown key clustr (did you mean 'cluster'?)"),
         (MINIMAL + "rate = 0", "workload.rate: Input should be greater than 0, got 0"),
         (MINIMAL + 'rate = "fast"', "workload.rate: Input should be a valid number"),
@@ -339,6 +339,22 @@ def test_a_scenario_that_extends_itself_is_refused(tmp_path):
 )
 def test_settings_are_toml_values_or_plain_words(text, expected):
     assert expected == parse_override(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("acks=all", "that is a producer's key: write --set producer.acks=all"),
+        ("isolation.level=read_committed", "write --set consumer.isolation.level=read_committed"),
+        ("expect.lost=0", "write --set 'expect.lost=\"0\"'"),
+        ("workload.raunds=3", "did you mean 'workload.rounds'?"),
+    ],
+)
+def test_a_setting_without_its_section_or_quotes_is_told_with_them(text, right):
+    with pytest.raises(ScenarioError) as refused:
+        read_scenario("study-1", dict([parse_override(text)]))
+
+    assert right in str(refused.value)
 
 
 def test_settings_reach_dotted_keys_of_kafka_and_entries_of_lists():
