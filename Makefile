@@ -135,6 +135,13 @@ harness-image: ## the harness's own image, for k8s/nightly.yaml, made in the sam
 	$(SETUP)
 	@$(BIN)/kafka-harness harness-image
 
-wheel: ## the wheel file in dist/, from which the harness is installed without a checkout
-	$(SETUP)
-	@$(BIN)/python -m hatchling build --target wheel
+# A wheel needs one package alone, and no set-up.
+HATCHLING := $(firstword $(wildcard $(BIN)/hatchling) build/wheel/bin/hatchling)
+build/wheel/bin/hatchling:
+	@for python in python3.13 python3.12 python3.11 python3; do \
+	    "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && \
+	    exec "$$python" -m venv build/wheel; done; exit 1
+	@build/wheel/bin/python -m pip install --quiet --disable-pip-version-check hatchling
+
+wheel: $(HATCHLING) ## the wheel file in dist/, from which the harness is installed without a checkout
+	@$(HATCHLING) build --target wheel
