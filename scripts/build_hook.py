@@ -15,7 +15,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 SHIPPED = ("docker-compose.yml", "images", "k8s")
-PAGES = "docs/*.md"
+PAGES = ("docs/*.md", "docs/nightly.toml")
 
 
 class ShippedFiles(BuildHookInterface[Any]):
@@ -27,7 +27,8 @@ class ShippedFiles(BuildHookInterface[Any]):
             return
         included = build_data["force_include"]
         if self.target_name == "wheel":
-            pages = [str(page.relative_to(self.root)) for page in Path(self.root).glob(PAGES)]
+            root = Path(self.root)
+            pages = [str(page.relative_to(root)) for each in PAGES for page in root.glob(each)]
             included.update({name: f"harness/shipped/{name}" for name in (*SHIPPED, *pages)})
         sys.path.insert(0, self.root)
         from harness.release import COMMIT_FILE, commit  # noqa: PLC0415  stands beside this file

@@ -209,21 +209,37 @@ def index(results: Results = RESULTS) -> None:
 
 def docs(
     page: Annotated[
-        str, typer.Argument(help="A page's name; none lists all.", autocompletion=completion.pages)
+        str,
+        typer.Argument(
+            help="A page's name, or what to look for in all of them; none lists them.",
+            autocompletion=completion.pages,
+        ),
     ] = "",
 ) -> None:
-    """Print a page of the documentation, or list them: the tutorial, every key, every fault.
+    """Print a page of the documentation, or list them: the tutorial, every key, every fault. Any
+    other word is looked for in all of them.
 
     kafka-harness docs tutorial | less
+
+    kafka-harness docs group.instance.id
     """
     from harness.host.output import print_table
     from harness.release import PAGES
 
     files = {path.stem: path for path in sorted(PAGES.glob("*.md"))}
-    if page:
-        if page not in files:
-            raise typer.BadParameter(f"no page {page!r}; there are {', '.join(files)}")
+    if page in files:
         sys.stdout.write(files[page].read_text())
+        return
+    if page:
+        found = [
+            f"{name}:{number}: {line.strip()}\n"
+            for name, file in files.items()
+            for number, line in enumerate(file.read_text().splitlines(), 1)
+            if page.lower() in line.lower()
+        ]
+        if not found:
+            raise typer.BadParameter(f"{page!r} stands on none of the pages {', '.join(files)}")
+        sys.stdout.writelines(found)
         return
     table = Table(box=None, pad_edge=False, show_header=False)
     for name, file in files.items():

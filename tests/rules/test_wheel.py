@@ -13,7 +13,8 @@ import pytest
 from harness import release
 from harness.checkout import ROOT
 
-SHIPPED = (release.COMPOSE_FILE, release.IMAGES, release.MANIFESTS)
+NIGHTLY = release.PAGES / "nightly.toml"
+SHIPPED = (release.COMPOSE_FILE, release.IMAGES, release.MANIFESTS, NIGHTLY)
 TOLD = """
 from harness import release
 from harness.cluster.docker import compose
