@@ -27,6 +27,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from harness.config_files.settings import listed
 from harness.model.scenario import (
     FaultPart,
     MixedPart,
@@ -141,8 +142,8 @@ def shaped(tables: Mapping[str, Any], name: str = "") -> Scenario:
     try:
         return Scenario.model_validate(tables)
     except ValidationError as error:
-        why = explain(error, tables)
-        raise ScenarioError(f"{name}: {why}" if name else why) from None
+        whys = (f"{name}: {why}" if name else why for why in explained(error, tables))
+        raise ScenarioError(listed(whys)) from None
 
 
 def scenario_path(which: str) -> Path:
@@ -190,12 +191,13 @@ def read_raw(path: Path, seen: tuple[Path, ...] = ()) -> dict[str, Any]:
     return whole
 
 
-def explain(error: ValidationError, tables: Mapping[str, Any]) -> str:
-    """The first problem in one sentence that names the key and what would be right."""
-    first = error.errors()[0]
-    location = [str(part) for part in first["loc"]]
-    where, key = _entry_and_key(first["loc"], tables)
-    return where + _what_is_wrong(dict(first), location, key)
+def explained(error: ValidationError, tables: Mapping[str, Any]) -> list[str]:
+    """Each problem in one sentence that names the key and what would be right."""
+    found = []
+    for each in error.errors():
+        where, key = _entry_and_key(each["loc"], tables)
+        found.append(where + _what_is_wrong(dict(each), [*map(str, each["loc"])], key))
+    return list(dict.fromkeys(found))
 
 
 def _entry_and_key(location: Sequence[int | str], tables: Mapping[str, Any]) -> tuple[str, str]:

@@ -25,6 +25,7 @@ from harness.commands.campaigns.todo import Todo, counting, missing, of_backend,
 from harness.commands.check import check_runs
 from harness.commands.closing_table import show_how_many_valid
 from harness.commands.run import carry_out_run, prepare_run
+from harness.config_files.settings import listed
 from harness.model.bounds import utc_of
 from harness.model.campaigns.campaign import Campaign, Cell
 from harness.model.exit_codes import FAILED, INTERRUPTED, UNKNOWN, VALID, worst
@@ -104,13 +105,15 @@ def still_to_do(
 
 
 def prepared(todo: Sequence[Todo]) -> list[Prepared]:
-    """All of them, or none: a run that cannot be is refused before any starts, and is named."""
-    found = []
+    """All of them, or none: runs that cannot be are refused before any starts, and are named."""
+    found, wrong = [], dict[str, None]()  # the runs of a cell say the same
     for cell, request in todo:
         try:
             found.append(prepare_run(request))
         except ScenarioError as error:
-            raise ScenarioError(f"{cell.key}: {error}") from None
+            wrong[f"{cell.key}: {error}"] = None
+    if wrong:
+        raise ScenarioError(listed(wrong))
     return found
 
 
