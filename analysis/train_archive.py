@@ -3,8 +3,9 @@ analysis.train_archive`.
 
 A tiny made-up run is checked in a JVM that leaves an archive of all classes it loaded
 (`-XX:ArchiveClassesAtExit`): as any run is, and once more with every query asked of everything. It
-takes some fifteen seconds and 180 MB in the user's cache, once for each Java and Spark; a later
-call finds it there and does nothing. Without it checks are slower, never wrong.
+takes some fifteen seconds and 180 MB in the user's cache, once for each Java and each place of
+Spark's jars; a later call finds it there and does nothing. Those of places that are gone are
+removed. Without it checks are slower, never wrong.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from pyspark.sql import SparkSession
 from analysis.elsewhere.evidence_place import EvidencePlace
 from analysis.job import answers_of, check
 from analysis.prepared import prepared
-from analysis.spark.jvm import Jvm, archive_path
+from analysis.spark.jvm import Jvm, archive_path, jars_folder
 from analysis.spark.session import session
 from analysis.stored.stored_run import open_run
 from harness.history import tables
@@ -51,8 +52,25 @@ def main() -> int:
         if not made.exists():
             sys.stderr.write("no class archive was made: checks will start slower\n")
             return 1
+        _made_of(archive).write_text(str(jars_folder()))
         made.replace(archive)
+    remove_unused(archive.parent)
     return 0
+
+
+def remove_unused(folder: Path) -> None:
+    """Remove the archives there whose jars are gone; and those that do not say of which jars they
+    are made, which no JVM is given any more."""
+    for archive in folder.glob("spark-*.jsa"):
+        jars = _made_of(archive)
+        if not (jars.is_file() and Path(jars.read_text()).is_dir()):
+            archive.unlink(missing_ok=True)
+            jars.unlink(missing_ok=True)
+
+
+def _made_of(archive: Path) -> Path:
+    """The file that says where the jars of an archive lie."""
+    return archive.with_suffix(".jars")
 
 
 def _ask_everything(spark: SparkSession, folder: Path) -> None:

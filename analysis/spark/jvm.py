@@ -135,7 +135,9 @@ def archive_path() -> Path:
     """Where the class archive for this Java and this Spark belongs, in the user's cache."""
     java, version = _java(), importlib.metadata.version("pyspark")
     fingerprint = [version, str(java), TRAINED_BY]
-    # The JVM takes none that was made of jars of another time, of the same names or not.
+    # The JVM takes none that was made of jars elsewhere or of another time, of the same names or
+    # not, and says nothing.
+    fingerprint.append(str(jars_folder()))
     fingerprint += [f"{jar.name} {int(jar.stat().st_mtime)}" for jar in _jars()]
     with contextlib.suppress(OSError):
         fingerprint.append(str(Path(java).resolve().stat().st_mtime_ns))
@@ -143,6 +145,15 @@ def archive_path() -> Path:
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     folder = os.environ.get("KAFKA_HARNESS_CACHE") or f"{base}/kafka-harness"
     return Path(folder).expanduser() / "class-archives" / f"spark-{version}-{key}.jsa"
+
+
+def archive_fits() -> bool:
+    """Whether the JVM really takes the archive, tried: 0.2 s."""
+    java, *options = (each for each in _command(0, None)[:-2] if each != "-Xshare:auto")
+    if not any(each.startswith("-XX:SharedArchiveFile") for each in options):
+        return False
+    command = [java, "-Xshare:on", *options, "-version"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 def forget_gateway() -> None:
@@ -178,9 +189,14 @@ def _java() -> str:
     return f"{home}/bin/java" if home else shutil.which("java") or "java"
 
 
+def jars_folder() -> Path:
+    """Where Spark's jars lie."""
+    return _spark_home() / "jars"
+
+
 def _jars() -> list[Path]:
     # Files only: one folder on the class path (there is jars/connect-repl) stops class sharing.
-    return sorted((_spark_home() / "jars").glob("*.jar"))
+    return sorted(jars_folder().glob("*.jar"))
 
 
 def _command(operations: int, archive_to: Path | None) -> list[str]:

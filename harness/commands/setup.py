@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from analysis.spark.jvm import archive_fits, archive_path
 from harness.distribution.kafka_home import find_kafka
 from harness.host.output import print_table
 from harness.model.exit_codes import FAILED, VALID
@@ -16,8 +17,8 @@ from harness.nemesis.verbs import VERBS
 from harness.release import MANIFESTS
 from harness.run.progress import Screen
 from harness.setup import harness_image, install, kafka_image
-from harness.setup.doctor import examine
-from harness.setup.host_finding import FAULTS, HostFinding, can_run, render
+from harness.setup.doctor import SET_UP, examine
+from harness.setup.host_finding import FASTER, FAULTS, HostFinding, can_run, render
 
 
 def install_missing(console: Console) -> int:
@@ -43,9 +44,18 @@ def make_harness_image(wheel: Path | None, console: Console) -> int:
     return VALID
 
 
+def _archive_of_checks() -> HostFinding:
+    """Whether the checker's JVM takes the archive that lets it start faster."""
+    name = "class archive of checks"
+    if archive_fits():
+        return HostFinding(name=name, status="ok", detail=str(archive_path()), needed_for=FASTER)
+    detail = "none for this Java and these jars of Spark: checks start more slowly"
+    return HostFinding(name=name, status="warning", detail=detail, remedy=SET_UP, needed_for=FASTER)
+
+
 def show_host(console: Console) -> int:
     """Examine the host and show what is found; the exit code."""
-    findings = with_faults(examine())
+    findings = with_faults([*examine(), _archive_of_checks()])
     print_table(console, render(findings, apart="\n" if console.is_terminal else "; "))
     return VALID if can_run(findings) else FAILED
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import psutil
 import pytest
 
 from analysis.spark import jvm
+from analysis.train_archive import remove_unused
 from harness.checkout import ROOT
 
 HALF_MIB = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20 // 2
@@ -49,6 +51,49 @@ def test_classes_are_shared_where_an_archive_was_made(
 
     expected = [] if shared is None else [shared.format(tmp_path)]
     assert [part for part in command if "Archive" in part] == expected
+
+
+def test_a_copy_of_spark_has_an_archive_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The JVM takes none that was made of jars elsewhere, and says nothing."""
+    (tmp_path / "one" / "jars").mkdir(parents=True)
+    (tmp_path / "one" / "jars" / "a.jar").touch()
+    shutil.copytree(tmp_path / "one", tmp_path / "two")  # with its times
+    paths = []
+    for name in ("one", "two", "one"):
+        monkeypatch.setattr(jvm, "_spark_home", lambda name=name: tmp_path / name)
+        paths.append(jvm.archive_path())
+
+    assert (paths[0], paths[0] == paths[1]) == (paths[2], False)
+
+
+def test_archives_whose_jars_are_gone_are_removed(tmp_path: Path) -> None:
+    here, gone, untold = (tmp_path / f"spark-{name}.jsa" for name in ("here", "gone", "untold"))
+    for archive in (here, gone, untold, tmp_path / "kafka.jsa"):
+        archive.touch()
+    here.with_suffix(".jars").write_text(str(tmp_path))
+    gone.with_suffix(".jars").write_text(str(tmp_path / "gone"))
+    remove_unused(tmp_path)
+
+    assert {"spark-here.jsa", "spark-here.jars", "kafka.jsa"} == {
+        f.name for f in tmp_path.iterdir()
+    }
+
+
+@pytest.mark.jvm
+def test_whether_an_archive_fits_is_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jvm, "archive_path", lambda: tmp_path / "a.jsa")
+    assert not jvm.archive_fits()
+    (tmp_path / "a.jsa").write_bytes(b"no archive")
+    assert not jvm.archive_fits()
+
+
+@pytest.mark.jvm
+def test_the_archive_that_set_up_made_fits() -> None:
+    if not jvm.archive_path().exists():
+        pytest.skip("set-up could make no class archive here")
+    assert jvm.archive_fits()
 
 
 def test_the_jvm_s_answer_is_its_port_and_a_secret() -> None:
