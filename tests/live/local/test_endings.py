@@ -131,12 +131,12 @@ def test_a_run_whose_harness_was_killed_is_checked_like_any_other_and_is_unknown
 
 
 def test_a_node_that_does_not_come_up_is_named_with_its_last_words(harness):
-    longer = "cluster.server.replica.fetch.wait.max.ms=40000"  # than replica.lag.time.max.ms
-    run = harness("run", "baseline", *TWO_NODES, "--set", longer)
+    without = "cluster.server.listener.security.protocol.map=OTHER:PLAINTEXT"  # the brokers' own
+    run = harness("run", "baseline", *TWO_NODES, "--set", without)
 
     assert run.code == 255
     assert "kafka1 did not start; its last log lines" in run.out
-    assert "replica.fetch.wait.max.ms" in run.out
+    assert "No security protocol defined for listener PLAINTEXT" in run.out
     assert "Traceback" not in run.out + run.err
 
 
