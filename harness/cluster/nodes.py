@@ -17,7 +17,12 @@ PASSING = ("NodeExists", "SessionExpired", "ZooKeeperClientTimeout")
 
 
 class ClusterError(RuntimeError):
-    """The cluster could not do its job; the message is one sentence for the user."""
+    """The cluster could not do its job; the message is one sentence for the user, `log` what a node
+    wrote last, where that is why."""
+
+    def __init__(self, message: str, *, log: str = "") -> None:
+        super().__init__(message)
+        self.log = log
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from harness.cluster.nodes import ClusterError, Node
 from harness.waiting import WaitTimeout, wait_until
+
+_SAYS = re.compile(r"(?:[\w$]+\.)+[\w$]*(?:Exception|Error): (.+)")
 
 
 def await_up(
@@ -18,9 +21,20 @@ def await_up(
 ) -> None:
     """Return once the node is `up`, which raises ClusterError where it never will be.
 
-    Raises ClusterError with the last lines of the node's log.
+    Raises ClusterError with the cause that the node's log names, and its last lines.
     """
     try:
         wait_until(up, timeout_s=limit_s, what=f"{node.name} to come up", every_s=every_s)
     except (WaitTimeout, ClusterError) as error:
-        raise ClusterError(f"{error}; its last log lines:\n{last_lines()}") from None
+        log = last_lines()
+        cause = cause_in(log)
+        raise ClusterError(f"{error}{f': {cause}' if cause else ''}", log=log) from None
+
+
+def cause_in(log: str) -> str | None:
+    """What the last exception in a node's log says; None where there is none.
+
+    Caused by: java.lang.IllegalArgumentException: requirement failed: a is b  =>  a is b
+    """
+    found = _SAYS.findall(log)
+    return str(found[-1]).removeprefix("requirement failed: ").strip() if found else None

@@ -6,6 +6,7 @@ Whatever ends it, faults are healed, workers are ended and the cluster is closed
 
 from __future__ import annotations
 
+import re
 import signal
 import time
 from collections.abc import Iterator
@@ -16,9 +17,10 @@ from harness.cluster.nodes import ClusterError
 from harness.host import machine, system_packages
 from harness.host.machine import HostError
 from harness.model.exit_codes import FAILED, VALID, interrupted
+from harness.model.kafka_text import kafka_text
 from harness.model.runs.disk import disk_told, trouble_with
 from harness.model.runs.run_folder import RunFolder
-from harness.model.runs.run_record import FailureRecord, PhaseRecord, StarvationRecord
+from harness.model.runs.run_record import FailureRecord, PhaseRecord, RunRecord, StarvationRecord
 from harness.run.experiment import story
 from harness.run.interrupts import Stopped
 from harness.run.progress import Screen
@@ -61,7 +63,8 @@ def carry_out(folder: RunFolder, screen: Screen) -> int:
     DiskError where its end cannot be written down."""
     before, begin_s = machine.cpu_counters(), time.monotonic()
     phases = Phases(folder, screen)
-    code, why = _ended(Run.begin(folder, screen), phases)
+    run = Run.begin(folder, screen)
+    code, why, log = _ended(run, phases)
     starved = machine.starvation(before, machine.cpu_counters(), time.monotonic() - begin_s)
     if why and (full := trouble_with(folder.path)):
         why = f"{full} ({why})"
@@ -71,23 +74,44 @@ def carry_out(folder: RunFolder, screen: Screen) -> int:
             ended_utc=datetime.now(UTC).isoformat(),
             phases=phases.done,
             host={**machine.describe(), "cpu_starvation": starved},
-            failure=FailureRecord(phase=phases.current, error=why) if why else None,
+            failure=FailureRecord(phase=phases.current, error=why, log=log) if why else None,
         )
     if why:
         screen.say(f"{phases.current}: {why}", style="bold red")
+    if log:
+        screen.say(f"the nodes' logs are in {folder.logs}, the last lines on the run's page")
     return code
 
 
-def _ended(run: Run, phases: Phases) -> tuple[int, str | None]:
-    """The exit code, and why the run did not get to its end; everything is closed by then."""
+def _ended(run: Run, phases: Phases) -> tuple[int, str | None, str]:
+    """The exit code, why the run did not get to its end, and what a node wrote last if that is why;
+    everything is closed by then."""
     try:
         with ExitStack() as closing:
             story(run, phases.phase, closing)
     except Stopped as stopped:
         name = signal.Signals(stopped.number).name
-        return interrupted(stopped.number), f"interrupted by {name}"
+        return interrupted(stopped.number), f"interrupted by {name}", ""
     except FileNotFoundError as error:
-        return FAILED, system_packages.if_a_program(error) or str(error)
-    except (ClusterError, HostError, WaitTimeout, OSError) as error:
-        return FAILED, run.told(error)
-    return VALID, None
+        return FAILED, system_packages.if_a_program(error) or str(error), ""
+    except ClusterError as error:
+        return FAILED, run.told(error) + suspects(str(error), run.record), error.log
+    except (HostError, WaitTimeout, OSError) as error:
+        return FAILED, run.told(error), ""
+    return VALID, None, ""
+
+
+def suspects(cause: str, record: RunRecord) -> str:
+    """` (KEY = VALUE: server.properties, line 3)` of the settings of brokers and the topic that a
+    cause names and somebody set; nothing where it names none."""
+    sections = (
+        ("server", record.scenario.cluster.server),
+        ("topic", record.scenario.topic.config),
+    )
+    found = [
+        f"{key} = {kafka_text(value)}: {record.layers.get(whose, {}).get(key, 'the scenario')}"
+        for whose, settings in sections
+        for key, value in settings.items()
+        if re.search(rf"(?<![\w.]){re.escape(key)}(?![\w.]*\w)", cause)
+    ]
+    return f" ({'; '.join(found)})" if found else ""

@@ -126,6 +126,7 @@ class FailureRecord(Record):
 
     phase: str
     error: str
+    log: str = ""  # what a node wrote last, where that is why
 
 
 class DifferenceRecord(Record):

@@ -135,9 +135,12 @@ def test_a_node_that_does_not_come_up_is_named_with_its_last_words(harness):
     run = harness("run", "baseline", *TWO_NODES, "--set", without)
 
     assert run.code == 255
-    assert "kafka1 did not start; its last log lines" in run.out
-    assert "No security protocol defined for listener PLAINTEXT" in run.out
+    why = "kafka1 did not start: No security protocol defined for listener PLAINTEXT"
+    assert f"set-up: {why}\n" in run.out
+    assert "\tat " not in run.out
     assert "Traceback" not in run.out + run.err
+    failure = json.loads((run.folder / "run.json").read_text())["failure"]
+    assert (failure["error"], "at kafka.Kafka" in failure["log"]) == (why, True)
 
 
 def test_a_topic_that_kafka_refuses_is_said_in_its_words(harness):
