@@ -43,7 +43,10 @@ class Clock:
 
 
 def load_began_utc(record: Mapping[str, Any], load_start_ns: int) -> str | None:
-    """When the load began, in ISO 8601, by the two clocks of run.json; None if it has none."""
+    """When the load began, in ISO 8601, by the two clocks of run.json; None if it has none, or no
+    load began."""
+    if not load_start_ns:
+        return None
     clock = record.get("clock") or {}
     noted = _moment(clock.get("utc"))
     at = Clock(began=noted)._at((load_start_ns - clock.get("monotonic_ns", 0)) / 1e9)

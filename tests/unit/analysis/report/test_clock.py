@@ -24,6 +24,10 @@ def test_without_a_moment_by_both_clocks_it_is_not_known(noted: Any) -> None:
     assert load_began_utc({"clock": noted}, 9_250_000_000) is None
 
 
+def test_where_no_load_began_no_time_is_told() -> None:
+    assert load_began_utc({"clock": NOTED}, 0) is None
+
+
 def test_a_moment_beyond_all_calendars_is_not_known() -> None:
     assert load_began_utc({"clock": NOTED | {"utc": "9999-12-31T23:59:59+00:00"}}, 2**62) is None
     assert clock("2026-11-21T02:15:00+00:00").utc(1e300) == ""
