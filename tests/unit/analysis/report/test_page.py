@@ -64,7 +64,7 @@ def test_an_unknown_run_says_why_and_claims_nothing():
     text = read(reports.unknown()).text
 
     assert "final read incomplete" in text
-    assert "The run ended early, in phase “load”: time limit" in text
+    assert "The run ended early in phase “load”: time limit" in text
     assert "None found, which proves nothing in this run" in text
     assert "Promise kept" not in text
     assert "pid 812 was still there after 10 s" in text
