@@ -31,6 +31,7 @@ from harness.model.client_settings import (
     acks_of,
     by_one_name,
     in_flight_of,
+    of_classic_protocol,
     retries_of,
 )
 from harness.model.kafka_text import same_text
@@ -100,6 +101,7 @@ OWN_WITHOUT_FILE: dict[Role, Config] = {
 }
 _LARGEST_MESSAGE = "1000000"  # which a consumer has in librdkafka alone
 _DELIVERY: Final = "message.timeout.ms"
+WITHIN_DELIVERY: Final = ("linger.ms", "request.timeout.ms")  # what a send in Java has time for
 HEARTBEAT: Final = "heartbeat.interval.ms"
 # The first may not be longer than the second; heartbeats must be shorter.
 _ORDERED: dict[Role, tuple[tuple[str, str], ...]] = {
@@ -207,7 +209,7 @@ def layered(role: Role, asked: Asked) -> Layered:
 
 def _javas_delivery(config: Mapping[str, Any]) -> int:
     """How long Java's producer tries where nobody says (KafkaProducer.configureDeliveryTimeout)."""
-    parts = [str(config[key]) for key in ("linger.ms", "request.timeout.ms")]
+    parts = [str(config[key]) for key in WITHIN_DELIVERY]
     least = int(DEFAULTS[JAVA]["producer"][_DELIVERY])
     return max(least, sum(map(int, parts))) if all(map(str.isdecimal, parts)) else least
 
@@ -233,7 +235,7 @@ def _kept(role: Role, own: Config, above: Config, asked: Asked) -> Config:
     kept = {key: value for key, value in own.items() if is_time(key)}
     if asked.transactional and "transactional.id" in own:
         kept["transactional.id"] = own["transactional.id"]
-    if str(above.get("group.protocol")).lower() == "consumer":
+    if not of_classic_protocol(above):
         kept = {key: value for key, value in kept.items() if key not in _OF_BROKERS}
     for shorter, longer in _ORDERED[role]:
         for mine, theirs in ((shorter, longer), (longer, shorter)):

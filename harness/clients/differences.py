@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from harness.clients.defaults import WITHIN_DELIVERY
 from harness.clients.java_keys import COMPRESSION_LEVELS, KEYS, Key, Role
 from harness.config_files.settings import FileSettings, Setting
 from harness.model.client_settings import ALIASES
@@ -55,26 +56,24 @@ def not_in_java(file: FileSettings, used: Used, role: Role) -> list[str]:
     defaults = {key.java: key.java_default for key in KEYS[role]}
     named = {setting.key: setting for setting, _ in used}
     if (beat := named.get("heartbeat.interval.ms")) is not None and role == "consumer":
-        session = named["session.timeout.ms"].value if "session.timeout.ms" in named else "45000"
+        key = "session.timeout.ms"
+        session = named[key].value if key in named else defaults[key]
         if float(beat.value) < float(session):
             return []
         return [
-            f"{file.place(beat)}: {beat.told}={beat.value} is not below session.timeout.ms "
+            f"{file.place(beat)}: {beat.told}={beat.value} is not below {key} "
             f"({session}): Kafka's Java consumer does not start with that"
         ]
     delivery = named.get("delivery.timeout.ms")
     if delivery is None:
         return []
-    parts = [named[k].value if k in named else defaults[k] for k in _WITHIN_DELIVERY]
+    parts = [named[k].value if k in named else defaults[k] for k in WITHIN_DELIVERY]
     if float(delivery.value) >= sum(map(float, parts)):
         return []
     return [
         f"{file.place(delivery)}: {delivery.told}={delivery.value} is below linger.ms + "
         f"request.timeout.ms ({' + '.join(parts)}): Kafka's Java producer does not start with that"
     ]
-
-
-_WITHIN_DELIVERY = ("linger.ms", "request.timeout.ms")
 
 
 def replaced(file: FileSettings, used: Used) -> list[str]:

@@ -18,7 +18,6 @@ never its value, which may be a secret. What neither client knows is refused, al
 Only where the file names a class that is not Kafka's own may a key be that class's, and a note says
 so; not if it ends in a key that a client, a broker or a topic knows (`spring.kafka.producer.acks`),
 or in a slip of one.
-
 """
 
 from __future__ import annotations

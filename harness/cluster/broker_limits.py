@@ -30,7 +30,7 @@ class _Order:
 
     low: str
     high: str
-    defaults: tuple[int, int]  # Kafka's, or None where the harness has one for each cluster
+    defaults: tuple[int, int]  # Kafka's
     times: int = 1  # the first counts so many times
     strictly: bool = False
     unlimited: int | None = None  # the value of `high` that stands for no limit
@@ -47,6 +47,7 @@ class _Order:
         return int(text) if re.fullmatch(r"[+-]?\d{1,19}", text) else None
 
 
+SESSIONS_MS = (6000, 1800000)  # that brokers take from members, where nobody says otherwise
 _COPIES = 3  # of Kafka's own topics, where the cluster has as many brokers
 _ORDERS = (
     _Order(low="replica.fetch.wait.max.ms", high="replica.lag.time.max.ms", defaults=(500, 30000)),
@@ -79,7 +80,7 @@ _ORDERS = (
     _Order(
         low="group.min.session.timeout.ms",
         high="group.max.session.timeout.ms",
-        defaults=(6000, 1800000),
+        defaults=SESSIONS_MS,
     ),
 )
 

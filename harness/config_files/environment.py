@@ -21,6 +21,7 @@ from dotenv.parser import parse_stream
 from harness.config_files.placeholders import Resolver
 from harness.config_files.settings import ConfigFileError, Setting
 
+NO_OTHER_FILE = "no other file is read: write what it brings into this one"
 PREFIX, CFG = "KAFKA_", "KAFKA_CFG_"
 # What start scripts and images read themselves.
 _OF_SCRIPTS = re.compile(
@@ -88,8 +89,7 @@ def elsewhere(variables: Iterable[Setting]) -> list[str]:
 def profiles_in(path: Path, variables: Iterable[Setting]) -> list[str]:
     """A note on each variable of a JVM's that makes profiles active."""
     return [
-        f"{path}, line {each.line}: {found[0]} in {each.key}: no other file is read: write what it "
-        "brings into this one"
+        f"{path}, line {each.line}: {found[0]} in {each.key}: {NO_OTHER_FILE}"
         for each in variables
         if (found := _PROFILES.search(each.value))
     ]

@@ -162,8 +162,8 @@ def _of_profiles(path: Path, parts: list[list[Setting]], whose: Whose) -> list[C
 def _untold(path: Path, settings: list[Setting]) -> list[str]:
     """A note on each setting that makes Spring read other files."""
     return [
-        f"{path}, line {each.line}: {each.name or each.key}={each.value}: no other file is read: "
-        "write what it brings into this one"
+        f"{path}, line {each.line}: {each.name or each.key}={each.value}: "
+        f"{environment.NO_OTHER_FILE}"
         for each in settings
         if spring.reads_more(each)
     ]

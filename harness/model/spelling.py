@@ -10,6 +10,7 @@ two neighbours swapped (Damerau and Levenshtein's distance, its "optimal string 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Collection, Iterable
 
 SLIP_EDITS = 2
@@ -45,6 +46,11 @@ def slip(word: str, known: Collection[str]) -> str | None:
 def is_known(key: str, known: Collection[str]) -> bool:
     """Whether `known` has the key, or the beginning of all such keys, which ends in a dot."""
     return key in known or any(key.startswith(each) for each in known if each.endswith("."))
+
+
+def names(sentence: str, key: str) -> bool:
+    """Whether a sentence has a key as a whole, and not as a part of a longer one."""
+    return re.search(rf"(?<![\w.]){re.escape(key)}(?![\w.]*\w)", sentence) is not None
 
 
 def known_end(key: str, known: Collection[str]) -> str | None:

@@ -6,7 +6,6 @@ Whatever ends it, faults are healed, workers are ended and the cluster is closed
 
 from __future__ import annotations
 
-import re
 import signal
 import time
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from harness.model.kafka_text import kafka_text
 from harness.model.runs.disk import disk_told, trouble_with
 from harness.model.runs.run_folder import RunFolder
 from harness.model.runs.run_record import FailureRecord, PhaseRecord, RunRecord, StarvationRecord
+from harness.model.spelling import names
 from harness.run.experiment import story
 from harness.run.interrupts import Stopped
 from harness.run.progress import Screen
@@ -112,6 +112,6 @@ def suspects(cause: str, record: RunRecord) -> str:
         f"{key} = {kafka_text(value)}: {record.layers.get(whose, {}).get(key, 'the scenario')}"
         for whose, settings in sections
         for key, value in settings.items()
-        if re.search(rf"(?<![\w.]){re.escape(key)}(?![\w.]*\w)", cause)
+        if names(cause, key)
     ]
     return f" ({'; '.join(found)})" if found else ""

@@ -27,7 +27,7 @@ from harness.config_files.settings import reason_for
 from harness.model.client_settings import ALIASES
 from harness.model.kafka_text import kafka_text
 from harness.model.scenario import Scenario
-from harness.model.spelling import nearest
+from harness.model.spelling import names, nearest
 
 UNKNOWN = "No such configuration property"  # how librdkafka begins to say it
 
@@ -63,13 +63,12 @@ def with_lines(
 ) -> str:
     """A sentence with the origins of the section's settings that it names, where one is a file's
     line."""
-    whole = rf"(?<![\w.]){re.escape(section)}\."
-    before = whole if section == "topic.config" else rf"(?:{whole}|(?<![\w.]))"
-    names = {key: (key, *(each for each in ALIASES if ALIASES[each] == key)) for key in config}
+    begins = (f"{section}.",) if section == "topic.config" else (f"{section}.", "")
+    spelled = {key: (key, *(each for each in ALIASES if ALIASES[each] == key)) for key in config}
     named = [
         key
-        for key, spelled in names.items()
-        if any(re.search(rf"{before}{re.escape(each)}(?![\w.])", told) for each in spelled)
+        for key, names_of_it in spelled.items()
+        if any(names(told, begin + each) for begin in begins for each in names_of_it)
     ]
     if not any(re.search(r", line |^to fit ", origins.get(key, "")) for key in named):
         return told

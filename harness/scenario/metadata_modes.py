@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from harness.config_files.settings import reason_for
+from harness.model.client_settings import of_classic_protocol
 
 Mode = Literal["zookeeper", "kraft"]
 
@@ -60,7 +61,7 @@ def without_effect(key: str, mode: Mode) -> str | None:
 def group_problem(consumer: Mapping[str, Any], mode: Mode) -> str | None:
     """Why no group could form with that consumer in a cluster of that mode, with the remedy
     (KIP-848); None if one could."""
-    if mode == "kraft" or str(consumer.get("group.protocol")).lower() != "consumer":
+    if mode == "kraft" or of_classic_protocol(consumer):
         return None
     return (
         "group.protocol=consumer needs brokers with KRaft, and this cluster uses ZooKeeper: add "

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from harness.clients.defaults import JAVA, client_default
 from harness.clients.java_keys import Role
+from harness.cluster.broker_limits import SESSIONS_MS
 from harness.model.client_settings import of_classic_protocol
 from harness.model.scenario import FaultPart, Scenario, WorkloadPart
 from harness.model.worker_kinds import has_group
@@ -55,8 +56,8 @@ def _too_late(fault: FaultPart, workload: WorkloadPart) -> list[str]:
 
 # What brokers take from clients, where nobody says otherwise.
 _LIMITS = {
-    "group.min.session.timeout.ms": 6000,
-    "group.max.session.timeout.ms": 1800000,
+    "group.min.session.timeout.ms": SESSIONS_MS[0],
+    "group.max.session.timeout.ms": SESSIONS_MS[1],
     "transaction.max.timeout.ms": 900000,
 }
 

@@ -43,7 +43,7 @@ from harness.model.exit_codes import interrupted
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMP = VENV / ".installed"  # what .venv was made of, written once it is whole
-TRAINED = VENV / ".trained"  # the same and where, once an archive for this Spark was made or tried
+TRAINED = VENV / ".trained"  # the same, once an archive for this Spark was made or tried
 # Pinned and hashed by `make requirements`; PySpark comes as source, so what builds comes first.
 REQUIREMENTS = (ROOT / "requirements" / "build.txt", ROOT / "requirements" / "packages.txt")
 
@@ -74,10 +74,9 @@ def set_up_checkout() -> None:
     _install_system_packages()
     set_up_python()
     _prepare(PYTHON)
-    here = f"{_wanted()}{VENV}\n"  # a copy of the checkout has jars of Spark elsewhere
-    if not (TRAINED.exists() and TRAINED.read_text() == here):
+    if not _is_stamped(TRAINED):
         _train_spark(PYTHON)
-        TRAINED.write_text(here)
+        TRAINED.write_text(_wanted())
 
 
 def set_up_python() -> None:

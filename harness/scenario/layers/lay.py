@@ -194,19 +194,22 @@ def _in_vain(
 def _origins_of_nodes(opened: file.Opened, files: Files, tables: Mapping[str, Any]) -> Origins:
     """Where the brokers' and the topic's settings come from."""
     found: Origins = {}
-    for whose, of_file in (("server", files.server), ("topic", files.topic)):
+    _, of_brokers = opened.own_and_set(_OF_NODES["server"])
+    decisive = {
+        key: SET if key in of_brokers else Path(line).name
+        for key, line in files.server.lines.items()
+        if key in DECISIVE
+    }
+    for whose, below, of_file in (("server", {}, files.server), ("topic", decisive, files.topic)):
         own, given = opened.own_and_set(_OF_NODES[whose])
-        _, of_brokers = opened.own_and_set(_OF_NODES["server"])
         part, name = _OF_NODES[whose].split(".")
         now = tables[part][name]
         ours = SERVER_DEFAULTS if whose == "server" else {}
-        lines = {k: Path(line).name for k, line in files.server.lines.items() if k in DECISIVE}
         origins = {
             **dict.fromkeys(ours, HARNESS),
             **dict.fromkeys((key for key in own if key in now), SCENARIO),
             **{key: "to fit others" for key in now if key in ours and key not in own},
-            **{key: line for key, line in lines.items() if whose == "topic" and key in now},
-            **{key: SET for key in lines if whose == "topic" and key in now and key in of_brokers},
+            **{key: origin for key, origin in below.items() if key in now},
             **{key: Path(line).name for key, line in of_file.lines.items() if key in now},
             **dict.fromkeys(given, SET),
         }

@@ -57,8 +57,9 @@ def read_files(
     lines["topic.config"] = _not_set(own, "topic.config", {**decisive, **topic.told})
     found = check_keys(own.shape(with_files), release, lines)
     in_file = tuple(place for places in lines.values() for place in places.values())
-    known_as_wrong = (*(server.told[k] for k in server.wrong if k in server.told),)
-    known_as_wrong += (*(topic.told[k] for k in topic.wrong if k in topic.told),)
+    known_as_wrong = tuple(
+        of.told[key] for of in (server, topic) for key in of.wrong if key in of.told
+    )
     wrong += [
         sentence if sentence.startswith(in_file) else f"{own.which}: {sentence}"
         for sentence in found.wrong
@@ -89,11 +90,8 @@ def _of_nodes(
             topic = read_topic_config(paths["topic"])
     except ConfigFileError as error:
         wrong += error.sentences
-    lines = {
-        **_not_set(own, "cluster.server", server.wrong),
-        **_not_set(own, "topic.config", _not_set(own, "topic", topic.wrong)),
-    }
-    wrong += lines.values()
+    wrong += _not_set(own, "cluster.server", server.wrong).values()
+    wrong += _not_set(own, "topic.config", _not_set(own, "topic", topic.wrong)).values()
     return server, topic
 
 
