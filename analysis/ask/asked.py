@@ -31,7 +31,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import ArrayType, StructType
 
-from analysis.ask.one_query import in_words, near, reason_in, used_views
+from analysis.ask.one_query import (
+    TAKEN_AS_IT_IS,
+    in_words,
+    near,
+    reason_in,
+    refuse,
+    used_views,
+)
 from analysis.ask.stored_tables import AskedRun, AskError, asked_run
 from analysis.ask.views import RUNS, VIEWS
 from analysis.elsewhere.evidence_place import is_local
@@ -54,7 +61,7 @@ _TEXTS: Final = schema.of_columns(VALUE_COLUMNS)
 _CALL_JAVA: Final = ("reflect", "java_method", "try_reflect")
 _SETTINGS: Final = {
     "spark.sql.runSQLOnFiles": "false",
-    "spark.sql.variable.substitute": "false",  # of ${env:…}
+    **dict([TAKEN_AS_IT_IS]),
     "spark.sql.execution.arrow.pyspark.enabled": "true",  # to pandas
 }
 
@@ -74,16 +81,22 @@ _STORED: Final[dict[str, tuple[StructType, Files]]] = {
 class Asked:
     """Opened runs; `close`, or the end of a `with`, stops the Spark session that was started.
 
+    `query`: one that will be asked; what is no query is refused before Spark is started here.
     Raises AskError, and Unreachable where no cluster answers for `master`."""
 
-    def __init__(self, places: Sequence[Path], *, master: str | None = None) -> None:
+    def __init__(
+        self, places: Sequence[Path], *, master: str | None = None, query: str | None = None
+    ) -> None:
         self.left_out: list[str] = []  # sentences
         self._lenient: set[Path] = set()
         self.runs_asked = self._opened(places)
         self._stack = contextlib.ExitStack()
         operations = sum(run.seal.operations for run in self.runs_asked)
+        first = None if query is None else partial(refuse, query)
         try:
-            spark = self._stack.enter_context(started(master, session(master, operations)))
+            with _quiet():
+                start = session(master, operations, first=first)
+                spark = self._stack.enter_context(started(master, start))
         except CheckError as error:
             raise AskError(str(error)) from None
         self._spark = _of_its_own(spark)

@@ -37,17 +37,30 @@ PARTS: Final = frozenset(
     )
 )
 NAMES_SHOWN: Final = 3
+TAKEN_AS_IT_IS: Final = ("spark.sql.variable.substitute", "false")  # without values for ${env:…}
+
+
+def refuse(text: str, java: Any) -> None:
+    """Raise AskError for all that is no query over the views, by the classes of a JVM in which no
+    Spark is made yet."""
+    sql = java.org.apache.spark.sql
+    sql.internal.SQLConf.get().setConfString(*TAKEN_AS_IT_IS)
+    _views_in(text, java, sql.execution.SparkSqlParser())
 
 
 def used_views(spark: SparkSession, text: str) -> list[str]:
     """The views that a query names. Raises AskError for all that is no query over them."""
+    return _views_in(text, spark._jvm, spark._jsparkSession.sessionState().sqlParser())
+
+
+def _views_in(text: str, java: Any, parser: Any) -> list[str]:
     try:
-        plan = spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
+        plan = parser.parsePlan(text)
     except ParseException as error:
         raise AskError(f"the query cannot be read: {in_words(error)}") from None
     aliases: set[str] = set()
     named: dict[str, None] = {}
-    for node, kind in _every(spark, plan):
+    for node, kind in _every(java, plan):
         if kind not in PARTS:
             raise AskError(
                 f"only one query can be asked, and this is none ({kind}): begin it with select or "
@@ -63,13 +76,13 @@ def used_views(spark: SparkSession, text: str) -> list[str]:
     return [name for name in named if name in VIEWS]
 
 
-def _every(spark: SparkSession, node: Any) -> Iterator[tuple[Any, str]]:
+def _every(java: Any, node: Any) -> Iterator[tuple[Any, str]]:
     """Each node of a plan with the name of its class, those of subqueries and `with` too."""
-    as_java = spark._jvm.scala.jdk.javaapi.CollectionConverters.asJava  # type: ignore[union-attr]
+    as_java = java.scala.jdk.javaapi.CollectionConverters.asJava
     yield node, str(node.getClass().getSimpleName())
     for parts in (node.children(), node.innerChildren(), node.subqueries()):
         for part in as_java(parts) if parts.nonEmpty() else ():
-            yield from _every(spark, part)
+            yield from _every(java, part)
 
 
 def in_words(error: PySparkException, columns: Iterable[str] = ()) -> str:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import contextlib
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from pyspark import SparkContext
+from pyspark.errors.exceptions.captured import install_exception_handler
 from pyspark.sql import SparkSession
 
 from analysis.spark.jvm import BIG, Jvm, end, forget_gateway
@@ -49,20 +50,22 @@ _SETTINGS = {
 
 
 @contextlib.contextmanager
-def session(
+def session(  # noqa: PLR0913  where Spark is, or what it is made of
     master: str | None = None,
     operations: int = SMALL,
     *,
     started: SparkSession | None = None,
     scratch: Path | None = None,
     jvm: Jvm | None = None,
+    first: Callable[[Any], None] | None = None,
 ) -> Iterator[SparkSession]:
     """The session that was started before or is active, else one of our own that is stopped at the
     end.
 
     `operations`: how many there are to check at once. `scratch`: the folder in which Spark's
     temporary files are while it runs. `jvm`: one that is starting already; it ends with the
-    session, or at once where it is too small.
+    session, or at once where it is too small. `first`: done with the classes of a JVM on this
+    machine before Spark is made in it, which takes longer than the JVM's own start.
     """
     if started is not None:
         for key, value in _plans(operations).items():
@@ -86,6 +89,9 @@ def session(
                 jvm = None
             jvm = jvm or Jvm(operations, scratch=scratch)
             stack.enter_context(jvm).tell_pyspark()
+            if first is not None:
+                stack.callback(_leave_java)
+                first(_java())
         settings = {**_SETTINGS, **_sizes(operations)} if master is None else _ANYWHERE
         for key, value in {**settings, **warehouse}.items():
             builder = builder.config(key, value)
@@ -174,9 +180,20 @@ def _remember(jvm: Any) -> None:
         setattr(jvm, name, _Asked(getattr(jvm, name)))
 
 
+def _java() -> Any:
+    """The JVM's classes, whose exceptions are raised as PySpark's from now on."""
+    SparkContext._ensure_initialized()
+    install_exception_handler()
+    return SparkContext._jvm
+
+
 def _stop(spark: SparkSession) -> None:
-    """Stop Spark, and the JVM as well if PySpark started it: it would idle until we end."""
     spark.stop()
+    _leave_java()
+
+
+def _leave_java() -> None:
+    """Let go of the JVM, and end it if PySpark started it: it would idle until we end."""
     gateway = SparkContext._gateway
     SparkContext._gateway = SparkContext._jvm = None
     if gateway is None:

@@ -68,7 +68,10 @@ def answer(question: Question, console: Console) -> None:
 
     tell_spark_of_java()
     try:
-        with errors_told(places[0]), Asked(places, master=question.master) as asked:
+        with (
+            errors_told(places[0]),
+            Asked(places, master=question.master, query=question.query) as asked,
+        ):
             frame = asked.sql(question.query)
             _say(asked.left_out)
             with asked.reasons():

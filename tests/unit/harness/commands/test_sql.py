@@ -7,6 +7,7 @@ import io
 import json
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -160,11 +161,25 @@ def test_a_folder_may_be_named_by_its_uri(spark: SparkSession) -> None:
     assert "10000" in asked("select count(*) from sends", runs=[f"file://{SAMPLE}"])
 
 
+WITHOUT_SPARK = """
+from pyspark.sql import SparkSession
+from harness.cli import main
+SparkSession.Builder.getOrCreate = None
+main()
+"""
+
+
 @pytest.mark.jvm
-def test_the_command_itself_answers_refuses_and_ends_quietly_for_head() -> None:
+def test_the_command_itself_answers_refuses_before_spark_starts_and_ends_quietly_for_head() -> None:
     command = [*COMMAND, "sql", str(SAMPLE)]
+    without_spark = [sys.executable, "-c", WITHOUT_SPARK, "sql", str(SAMPLE)]
     refused = subprocess.run(
-        [*command, "drop view sends"], capture_output=True, text=True, check=False, timeout=200
+        [*without_spark, "selec 1"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=200,
     )
     with subprocess.Popen(
         [*command, "--format", "csv", "select * from operations"],
@@ -179,6 +194,8 @@ def test_the_command_itself_answers_refuses_and_ends_quietly_for_head() -> None:
         read.stdout.close()
         said = read.stderr.read()
 
-    assert (254, "", 1) == (refused.returncode, refused.stdout, refused.stderr.count("\n"))
+    assert (254, "") == (refused.returncode, refused.stdout)
+    why = "Syntax error at or near 'selec' (line 1, pos 0)"
+    assert refused.stderr == f"kafka-harness: the query cannot be read: {why}\n"
     assert first.startswith("run_id,process,id,f,type,")
     assert ("", 0) == (said, read.returncode)
