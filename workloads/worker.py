@@ -285,7 +285,8 @@ def _carry_out(session: Session, work: Callable[[Session], object]) -> int:
         work(session)
     except Exception as error:  # whatever it was belongs in the history
         words = str(error) if isinstance(error, WorkerError) else traceback.format_exc()
-        print(f"{session.spec.process}: {error!r}", file=sys.stderr)  # noqa: T201
+        told = str(error) if isinstance(error, WorkerError) else repr(error)
+        print(f"{session.spec.process}: {told}", file=sys.stderr)  # noqa: T201
         with contextlib.suppress(OSError, ValueError):
             session.counts.errors += 1
             session.recorder.event("client-error", code=None, name=type(error).__name__, text=words)

@@ -25,6 +25,10 @@ class ClusterError(RuntimeError):
         self.log = log
 
 
+class NotInTime(ClusterError):
+    """The cluster did not do in time what was asked of it, and did not say why."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Node:
     """One ZooKeeper or one broker, at one endpoint for the whole run, however often it restarts.

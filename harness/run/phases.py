@@ -16,15 +16,14 @@ from harness.cluster.nodes import ClusterError
 from harness.host import machine, system_packages
 from harness.host.machine import HostError
 from harness.model.exit_codes import FAILED, VALID, interrupted
-from harness.model.kafka_text import kafka_text
 from harness.model.runs.disk import disk_told, trouble_with
 from harness.model.runs.run_folder import RunFolder
-from harness.model.runs.run_record import FailureRecord, PhaseRecord, RunRecord, StarvationRecord
-from harness.model.spelling import names
+from harness.model.runs.run_record import FailureRecord, PhaseRecord, StarvationRecord
 from harness.run.experiment import story
 from harness.run.interrupts import Stopped
 from harness.run.progress import Screen
 from harness.run.run_context import Run
+from harness.run.suspects import explained
 from harness.waiting import WaitTimeout
 
 
@@ -94,24 +93,8 @@ def _ended(run: Run, phases: Phases) -> tuple[int, str | None, str]:
         return interrupted(stopped.number), f"interrupted by {name}", ""
     except FileNotFoundError as error:
         return FAILED, system_packages.if_a_program(error) or str(error), ""
-    except ClusterError as error:
-        return FAILED, run.told(error) + suspects(str(error), run.record), error.log
-    except (HostError, WaitTimeout, OSError) as error:
+    except (ClusterError, WaitTimeout) as error:
+        return FAILED, *explained(error, run.told(error), phases.current, run.folder)
+    except (HostError, OSError) as error:
         return FAILED, run.told(error), ""
     return VALID, None, ""
-
-
-def suspects(cause: str, record: RunRecord) -> str:
-    """` (KEY = VALUE: server.properties, line 3)` of the settings of brokers and the topic that a
-    cause names and somebody set; nothing where it names none."""
-    sections = (
-        ("server", record.scenario.cluster.server),
-        ("topic", record.scenario.topic.config),
-    )
-    found = [
-        f"{key} = {kafka_text(value)}: {record.layers.get(whose, {}).get(key, 'the scenario')}"
-        for whose, settings in sections
-        for key, value in settings.items()
-        if names(cause, key)
-    ]
-    return f" ({'; '.join(found)})" if found else ""

@@ -17,7 +17,7 @@ from harness.model.runs.run_record import RunRecord
 from harness.model.scenario import Scenario
 from harness.run.evidence.keeper import Keeper
 from harness.run.progress import Screen
-from harness.waiting import Deadline, wait_until
+from harness.waiting import Deadline, WaitTimeout, wait_until
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,4 +69,8 @@ class Running:
     def await_full_isr(self, limit_s: float) -> None:
         """Until every partition has a leader and all its replicas in the ISR."""
         replicas = self.scenario.topic.replication_factor
-        self.run.wait(lambda: self.view.recovered(replicas), "every ISR to be full", limit_s)
+        try:
+            self.run.wait(lambda: self.view.recovered(replicas), "every ISR to be full", limit_s)
+        except WaitTimeout as error:
+            short = self.view.look_or_last().short_of(replicas)
+            raise WaitTimeout(f"{error}{short and f': {short}'}") from None

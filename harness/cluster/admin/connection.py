@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from harness.cluster.nodes import ClusterError, Node, brokers
+from harness.cluster.nodes import ClusterError, Node, NotInTime, brokers
 from harness.waiting import WaitTimeout, wait_until
 
 REQUEST_LIMIT_S = 10.0
@@ -62,4 +62,4 @@ class AdminConnection:
         try:
             return cast(T, wait_until(asked, timeout_s=limit_s, what=what, every_s=ASK_EVERY_S))
         except WaitTimeout as error:
-            raise ClusterError(str(error)) from None
+            raise NotInTime(str(error)) from None

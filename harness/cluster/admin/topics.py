@@ -15,7 +15,7 @@ from harness.cluster.admin.connection import (
     REQUEST_LIMIT_S,
     AdminConnection,
 )
-from harness.cluster.nodes import ClusterError, Node
+from harness.cluster.nodes import ClusterError, Node, NotInTime
 from harness.model.kafka_text import kafka_text
 from harness.waiting import WaitTimeout, wait_until
 
@@ -68,7 +68,7 @@ class Topics:
                 every_s=ASK_EVERY_S,
             )
         except WaitTimeout as error:
-            raise ClusterError(str(error)) from None
+            raise NotInTime(str(error)) from None
 
     def _created(self, topic: NewTopic) -> bool:
         if not self._connection.knows_controller():
@@ -89,7 +89,7 @@ class Topics:
         """Whether there is such a topic that we may see. Raises ClusterError."""
         client = self._connection.client
         found = self._connection.insist(
-            lambda: client.list_topics(timeout=CREATE_LIMIT_S), "the topics"
+            lambda: client.list_topics(timeout=CREATE_LIMIT_S), "the list of topics"
         )
         return name in found.topics
 

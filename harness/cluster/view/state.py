@@ -47,6 +47,17 @@ class View:
             for state, replicas in zip(self.partitions, self.assignment, strict=True)
         )
 
+    def short_of(self, replicas: int) -> str:
+        """`the ISR of partition 0 is kafka1, kafka3, of 3 replicas` of the first that is not full;
+        empty where all are."""
+        for number, state in enumerate(self.partitions):
+            if state.leader is None:
+                return f"partition {number} has no leader"
+            if len(state.isr) < replicas:
+                isr = ", ".join(state.isr)
+                return f"the ISR of partition {number} is {isr}, of {replicas} replicas"
+        return ""
+
     def as_record(self) -> dict[str, Any]:
         """The view as the nemesis writes it beside each fault."""
         return {

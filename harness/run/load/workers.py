@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.cluster.capabilities import Cluster, client_settings
-from harness.cluster.nodes import ClusterError
+from harness.cluster.nodes import ClusterError, NotInTime
 from harness.history.progress_page import Progress
 from harness.model.runs.run_record import WorkerRecord
 from harness.model.worker_kinds import WorkerKind
@@ -62,8 +62,9 @@ class Worker:
         if any(line.get("event") == "ready" for line in self.messages):
             return True
         if self.process.poll() is not None:
-            last = self.log.read_text(errors="replace").strip().splitlines()[-3:]
-            raise ClusterError(f"worker {self.name} died before it began: {' / '.join(last)}")
+            said = self.log.read_text(errors="replace").strip()
+            why = said.rpartition("\n")[2].removeprefix(f"{self.name}: ")
+            raise ClusterError(f"worker {self.name} died before it began: {why}", log=said)
         return False
 
     def ended(self) -> bool:
@@ -163,7 +164,7 @@ class Workers:
             try:
                 wait_until(worker.is_ready, timeout_s=READY_LIMIT_S, what=f"{worker.name} ready")
             except WaitTimeout as error:
-                raise ClusterError(str(error)) from None
+                raise NotInTime(str(error)) from None
 
     def acks(self) -> int:
         """Acknowledged sends of the load so far."""

@@ -135,7 +135,10 @@ def test_a_node_that_does_not_come_up_is_named_with_its_last_words(harness):
     run = harness("run", "baseline", *TWO_NODES, "--set", without)
 
     assert run.code == 255
-    why = "kafka1 did not start: No security protocol defined for listener PLAINTEXT"
+    why = (
+        "kafka1 did not start: No security protocol defined for listener PLAINTEXT "
+        "(listener.security.protocol.map = OTHER:PLAINTEXT: --set)"
+    )
     assert f"set-up: {why}\n" in run.out
     assert "\tat " not in run.out
     assert "Traceback" not in run.out + run.err

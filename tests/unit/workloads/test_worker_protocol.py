@@ -84,7 +84,7 @@ def test_an_unreachable_broker_ends_a_worker_in_words(start: Starter, module: st
     worker = start(module, NOBODY, limit_s=1)
 
     err = worker.ended(70)
-    assert NOBODY in next(line for line in err.splitlines() if "WorkerError" in line)
+    assert err.splitlines()[-1].startswith(f"{worker.name}: {NOBODY}: not ready for topic ")
     assert "Traceback" not in err
     assert ["fatal"] == [event["reason"] for event in worker.events("end")]
     assert "WorkerError" in [event["name"] for event in worker.events("client-error")]

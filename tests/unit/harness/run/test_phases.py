@@ -92,32 +92,6 @@ def test_a_run_that_does_not_says_in_which_phase_and_why(
     assert ["faults", "workers", "nodes"] == closed
 
 
-def test_the_settings_that_a_cause_names_stand_beside_it_with_their_origin(
-    tmp_path: Path, carried_out: Callable[[Story], int]
-) -> None:
-    server = {"replica.lag.time.max.ms": 400, "num.io.threads": 3, "replica.lag.time": 1}
-    run = RunFolder(path=tmp_path)
-    scenario = run.read().scenario
-    cluster = scenario.cluster.model_copy(update={"server": server})
-    run.update(
-        scenario=scenario.model_copy(update={"cluster": cluster}),
-        layers={"server": {"replica.lag.time.max.ms": "server.properties, line 14"}},
-    )
-
-    def story(_: Run, phase: Any, __: ExitStack) -> None:
-        with phase("set-up", ""):
-            raise ClusterError("kafka1 did not start: at most replica.lag.time.max.ms", log="a\nb")
-
-    assert 255 == carried_out(story)
-    failure = run.read().failure
-    assert failure is not None
-    assert failure.log == "a\nb"
-    assert failure.error == (
-        "kafka1 did not start: at most replica.lag.time.max.ms "
-        "(replica.lag.time.max.ms = 400: server.properties, line 14)"
-    )
-
-
 @pytest.mark.parametrize("error", [ClusterError, WaitTimeout])
 def test_whatever_ends_a_run_past_its_time_limit_the_limit_is_named_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]

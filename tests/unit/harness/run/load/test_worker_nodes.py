@@ -253,3 +253,15 @@ def test_who_has_ended_can_be_told_nothing_and_who_lives_needs_no_successor(load
     with pytest.raises(ClusterError, match="no process"):
         load.signal(hit, signal.SIGKILL)
     assert load.exited_early(hit) == "exit code -15"
+
+
+def test_one_that_died_before_it_began_is_a_sentence_beside_its_log(place):
+    dead = place.worker("producer-0", "producer")
+    dead.log.write_text("%4|FAIL|rdkafka\nproducer-0: not ready for topic t\n")
+    dead.process.kill()
+    dead.process.wait()
+
+    with pytest.raises(ClusterError) as failed:
+        Workers([dead]).await_ready()
+    assert str(failed.value) == "worker producer-0 died before it began: not ready for topic t"
+    assert failed.value.log.startswith("%4|FAIL|")
