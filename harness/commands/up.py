@@ -18,11 +18,14 @@ from harness.host.namespaces import run_enclosed
 from harness.host.output import outlive_readers
 from harness.model.exit_codes import FAILED, VALID, interrupted
 from harness.model.runs.run_folder import RunFolder
-from harness.model.runs.run_record import parse
+from harness.model.runs.run_record import RunRecord, parse
 from harness.model.scenario import ScenarioError
-from harness.run.interrupts import Stopped, stop_on_signals
+from harness.run.interrupts import Stopped, heed, stop_on_signals
 from harness.run.progress import Screen
+from harness.run.suspects import explained
 from harness.scenario.prepare import Prepared
+
+SILENT_S, END_LIMIT_S = 0.5, 10.0  # of a program that was told to end
 
 
 def hold_up(prepared: Prepared, command: Sequence[str]) -> int:
@@ -44,25 +47,34 @@ def main() -> None:
     stop_on_signals()
     folder = RunFolder(path=private_tmpfs() / "up")
     folder.logs.mkdir(parents=True)
+    record = parse(sys.argv[1])
     try:
-        record = parse(sys.argv[1])
-        cluster = build(folder, record)
-        try:
-            cluster.start()
-            _print_addresses(cluster, folder, screen)
-            settings = record.node_settings
-            if settings and settings.server.get("auto.create.topics.enable") == "false":
-                screen.say("there is no topic, and auto.create.topics.enable is false: make yours")
-            code = _shell(cluster, sys.argv[2:])
-        finally:
-            screen.say("closing the cluster")
-            cluster.close()
+        heed()
+        code = _held_up(record, folder, screen)
     except Stopped as stopped:
         sys.exit(interrupted(stopped.number))
     except (ClusterError, HostError) as error:
-        screen.error(str(error))
+        sentence, log = explained(error, str(error), "set-up", record, folder.logs)
+        screen.error(sentence)
+        if log:
+            screen.say("`kafka-harness run` with the same settings keeps the nodes' logs")
         sys.exit(FAILED)
     sys.exit(code)
+
+
+def _held_up(record: RunRecord, folder: RunFolder, screen: Screen) -> int:
+    """The exit code, once the cluster is closed."""
+    cluster = build(folder, record)
+    try:
+        cluster.start()
+        _print_addresses(cluster, folder, screen)
+        settings = record.node_settings
+        if settings and settings.server.get("auto.create.topics.enable") == "false":
+            screen.say("there is no topic, and auto.create.topics.enable is false: make yours")
+        return _shell(cluster, sys.argv[2:], screen)
+    finally:
+        screen.say("closing the cluster")
+        cluster.close()
 
 
 def _print_addresses(cluster: Cluster, folder: RunFolder, screen: Screen) -> None:
@@ -73,13 +85,14 @@ def _print_addresses(cluster: Cluster, folder: RunFolder, screen: Screen) -> Non
     screen.say(f"node logs in {folder.logs} (inside); exit the shell to stop the cluster")
 
 
-def _shell(cluster: Cluster, command: Sequence[str]) -> int:
+def _shell(cluster: Cluster, command: Sequence[str], screen: Screen) -> int:
     """The command's exit code; a shell's is no news. Without a terminal there is no shell."""
     if not command and not sys.stdin.isatty():
         signal.pause()
         return VALID
     if not command:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C belongs to the shell
+        # Ctrl-C belongs to the shell. Were it ignored, so it would be by all that the shell starts.
+        signal.signal(signal.SIGINT, lambda *_: None)
     environment = {
         **os.environ,
         "KAFKA": ",".join(n.endpoint for n in brokers(cluster.nodes)),
@@ -90,9 +103,22 @@ def _shell(cluster: Cluster, command: Sequence[str]) -> int:
         try:
             code = process.wait()
         except Stopped:
-            process.terminate()
+            _end(process, argv[0], screen)
             raise
     return code if command else VALID
+
+
+def _end(process: subprocess.Popen[bytes], name: str, screen: Screen) -> None:
+    """Tell a program to end and wait until it has; says so where that takes a moment."""
+    process.terminate()
+    try:
+        process.wait(SILENT_S)
+    except subprocess.TimeoutExpired:
+        screen.say(f"waiting until {name} has ended; after {END_LIMIT_S:g} s it is killed")
+    try:
+        process.wait(END_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@ The inner harness has user, network, mount and pid namespaces of its own, so it 
 the kernel takes every node, link, mount and rule away with it, even after SIGKILL: `setpriv` asks
 for unshare's death when the command dies, `--kill-child` for the inner harness's when unshare
 dies, and a pid namespace dies with its pid 1. unshare itself ignores TERM and INT, so the command
-forwards them to the inner harness.
+forwards them to the inner harness. That starts with INT blocked: one that comes while Python still
+imports is a traceback otherwise. `harness.run.interrupts.heed` lets it in.
 
 Source: unshare(1), setpriv(1), pid_namespaces(7).
 """
@@ -80,7 +81,11 @@ def _run(
         number: signal.signal(number, lambda number, _: asked.append(number))
         for number in (signal.SIGINT, signal.SIGTERM)
     }
-    process = subprocess.Popen(argv, start_new_session=own_session, env=environment)
+    open_to = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
+    try:
+        process = subprocess.Popen(argv, start_new_session=own_session, env=environment)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, open_to)
     try:
         while True:
             with contextlib.suppress(subprocess.TimeoutExpired):

@@ -43,6 +43,11 @@ def stop_on_signals() -> None:
     send_again_what_is_lost(Stopped, lambda stopped: stopped.number, listen)
 
 
+def heed() -> None:
+    """From now on INT is raised, too: the command outside has it blocked for whom it starts."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
+
+
 def send_again_what_is_lost(
     kind: type[BaseException], number_of: Callable[[Any], int], listen: Callable[[], None]
 ) -> None:

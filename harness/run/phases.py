@@ -20,7 +20,7 @@ from harness.model.runs.disk import disk_told, trouble_with
 from harness.model.runs.run_folder import RunFolder
 from harness.model.runs.run_record import FailureRecord, PhaseRecord, StarvationRecord
 from harness.run.experiment import story
-from harness.run.interrupts import Stopped
+from harness.run.interrupts import Stopped, heed
 from harness.run.progress import Screen
 from harness.run.run_context import Run
 from harness.run.suspects import explained
@@ -86,6 +86,7 @@ def _ended(run: Run, phases: Phases) -> tuple[int, str | None, str]:
     """The exit code, why the run did not get to its end, and what a node wrote last if that is why;
     everything is closed by then."""
     try:
+        heed()
         with ExitStack() as closing:
             story(run, phases.phase, closing)
     except Stopped as stopped:
@@ -94,7 +95,8 @@ def _ended(run: Run, phases: Phases) -> tuple[int, str | None, str]:
     except FileNotFoundError as error:
         return FAILED, system_packages.if_a_program(error) or str(error), ""
     except (ClusterError, WaitTimeout) as error:
-        return FAILED, *explained(error, run.told(error), phases.current, run.folder)
+        record, logs = run.folder.read(), run.folder.logs
+        return FAILED, *explained(error, run.told(error), phases.current, record, logs)
     except (HostError, OSError) as error:
         return FAILED, run.told(error), ""
     return VALID, None, ""

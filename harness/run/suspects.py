@@ -21,7 +21,6 @@ from pathlib import Path
 
 from harness.cluster.nodes import ClusterError, NotInTime
 from harness.model.kafka_text import kafka_text
-from harness.model.runs.run_folder import RunFolder
 from harness.model.runs.run_record import RunRecord
 from harness.model.spelling import names
 from harness.waiting import WaitTimeout
@@ -44,16 +43,17 @@ class Complaint:
     log: str
 
 
-def explained(error: Exception, told: str, phase: str, folder: RunFolder) -> tuple[str, str]:
+def explained(
+    error: Exception, told: str, phase: str, record: RunRecord, logs: Path
+) -> tuple[str, str]:
     """The sentence `told` of an error with the cause and the suspects, and the log that shows it.
-    The nodes' logs are in the folder."""
+    `logs`: the folder of the nodes' logs."""
     log = error.log if isinstance(error, ClusterError) else ""
     early = phase in BEFORE_THE_LOAD
     waited = isinstance(error, NotInTime | WaitTimeout)
-    if early and waited and not log and (found := complaint(folder.logs)):
+    if early and waited and not log and (found := complaint(logs)):
         told, log = f"{told}; {found.node} says: {found.said}", found.log
-    record = folder.read()
-    began = bool(record.nodes) or any(folder.logs.glob("*.log"))  # else it was not their settings
+    began = bool(record.nodes) or any(logs.glob("*.log"))  # else it was not their settings
     return told + suspects(told, record, brought=early and began), log
 
 

@@ -17,6 +17,7 @@ from tests.support.needs import needs
 INNER = """
 import signal, sys, time
 from pathlib import Path
+from harness.run.interrupts import heed
 def end(*_):
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # told again and again: once is enough
@@ -24,6 +25,7 @@ def end(*_):
     sys.exit(7)
 for number in (signal.SIGINT, signal.SIGTERM):
     signal.signal(number, end)
+heed()
 Path(sys.argv[1]).write_text("begun")
 while True:
     time.sleep(0.1)
@@ -50,8 +52,15 @@ def test_however_the_command_ends_the_run_heals(tmp_path: Path, number: signal.S
     assert code == (-signal.SIGKILL if number == signal.SIGKILL else 7)
 
 
-def test_the_exit_code_is_the_run_s_own() -> None:
-    done = subprocess.run([sys.executable, "-c", OUTER, "import sys; sys.exit(3)"], check=False)
+INTERRUPTED_SOON = """
+import os, signal, sys
+os.kill(os.getpid(), signal.SIGINT)
+sys.exit(3 if signal.SIGINT in signal.sigpending() else 4)
+"""
+
+
+def test_the_exit_code_is_the_run_s_own_and_ctrl_c_waits_until_it_is_heeded() -> None:
+    done = subprocess.run([sys.executable, "-c", OUTER, INTERRUPTED_SOON], check=False)
 
     assert done.returncode == 3
 

@@ -147,6 +147,26 @@ def test_the_first_signal_stops_and_the_next_is_passed_over(
             signal.signal(each, handler)
 
 
+def test_an_interrupt_that_came_before_the_run_could_heed_it_ends_it_before_it_begins(
+    carried_out: Callable[[Story], int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)  # as it is now, afterwards
+    before = {each: signal.getsignal(each) for each in STOPPING}
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
+    try:
+        stop_on_signals()
+        signal.raise_signal(signal.SIGINT)
+        assert carried_out(lambda *_: pytest.fail("it began")) == 130
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+    failure = RunFolder(path=tmp_path).read().failure
+    assert failure is not None
+    assert (failure.phase, failure.error) == ("start", "interrupted by SIGINT")
+
+
 @pytest.mark.parametrize("number", STOPPING)
 def test_a_signal_that_comes_in_a_destructor_stops_all_the_same(
     number: signal.Signals, monkeypatch: pytest.MonkeyPatch

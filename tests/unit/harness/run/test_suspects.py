@@ -46,7 +46,7 @@ def told(tmp_path: Path) -> Told:
     def explain(error: Exception, phase: str = "set-up", **layers: str) -> tuple[str, str]:
         origins = {key.replace("_", "."): origin for key, origin in layers.items()}
         run.update(layers={"server": origins})
-        return explained(error, str(error), phase, run)
+        return explained(error, str(error), phase, run.read(), run.logs)
 
     return explain
 
