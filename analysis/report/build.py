@@ -308,10 +308,9 @@ def _run(run: Run) -> dict[str, Any]:
 
 
 def _counts(run: Run, found: Found) -> dict[str, int]:
-    torn = sum(int(f["count"] or 0) for f in run.findings if f["kind"] == "torn")
     return {
         **{name: int(found.counts[name]) for name in COUNTED},
-        "torn_records": torn,
+        "torn_records": sum(int(f["count"] or 0) for f in run.findings if f["kind"] == "torn"),
         "worker_errors": run.worker_errors,
     }
 
@@ -322,6 +321,7 @@ def _rates(run: Run, counts: Mapping[str, int]) -> dict[str, float | None]:
         "sends_per_s": counts["sends"] / load_s if load_s else None,
         "acks_per_s": counts["acked"] / load_s if load_s else None,
         "load_s": load_s,
+        **outages.planned_s(run),
     }
 
 
@@ -396,5 +396,5 @@ def _configuration(run: Run) -> dict[str, Any]:
         "topic": {name: None if name in run.untold else topic[name] for name in topic},
         **{name: run.node_settings[name] for name in ("server", "zoo")},
         "differences": run.record.get("differences") or [],
-        **{name: told for name in ("layers", "shown_demands") if (told := run.record.get(name))},
+        **{n: told for n in ("layers", "shown_demands", "notes") if (told := run.record.get(n))},
     }

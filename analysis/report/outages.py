@@ -49,6 +49,15 @@ def _window(row: Row, run: Run, leaders: Iterable[Row]) -> dict[str, Any]:
     }
 
 
+def planned_s(run: Run) -> dict[str, float]:
+    """How long the load was to last, where it went on until the last fault was healed."""
+    work = run.scenario["workload"]
+    if work["kind"] != "stream" or run.untold:
+        return {}
+    healed = max((run.seconds(row["heal_ok_ns"]) or 0.0 for row in run.faults), default=0.0)
+    return {"planned_s": work["duration_s"]} if healed > work["duration_s"] else {}
+
+
 def _elected_ns(row: Row, leaders: Iterable[Row]) -> int | None:
     """When who leads a window's partition at its end was first seen to lead; None: nobody does, or
     somebody who had led before it began. An election is seen after it happened, so that one seen

@@ -50,8 +50,6 @@ SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9])")
 ROWS_MAX = 200  # of a table of windows or faults: a page, not an archive
 STRETCHES_MAX = 12  # of the table of leaders
 TILES = 6  # two rows of three
-# Above these the host may have shaped the result: its CPUs were taken, crowded, or rationed.
-STARVED = {"steal_percent": 5.0, "pressure_some_percent": 60.0, "cgroup_throttled_s": 1.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +89,8 @@ def render(
         meanwhile=isr_meanwhile(report["faults"][:ROWS_MAX], views),
         stories=stories(report),
         leadership=leadership(report),
-        starved=_starved(report["host"]),
+        starved=wording.is_starved(report["host"]),
+        remarks=wording.remarks(report),
         picture=_picture(report, timeline, views, looks),
         close_up=_close_up(report, timeline, more),
         counters=counters(report["counts"]),
@@ -321,12 +320,6 @@ def leadership(report: Row) -> dict[str, Any] | None:
         "brokers": brokers,
         "leaderless": any(row["leaderless"] for row in shown),
     }
-
-
-def _starved(host: Row) -> bool:
-    """Whether the host lacked CPU so much that gaps and latencies may be its own."""
-    starvation = host.get("cpu_starvation") or {}
-    return any((starvation.get(key) or 0) > limit for key, limit in STARVED.items())
 
 
 def _picture(

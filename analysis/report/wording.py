@@ -30,6 +30,8 @@ TOLD = {
     "min.insync.replicas": "min.insync.replicas",
 }
 IN_FILE = re.compile(r"(.+), line \d+")  # a layer that is a file of the user's
+# Above these the host may have shaped the result: its CPUs were taken, crowded, or rationed.
+STARVED = {"steal_percent": 5.0, "pressure_some_percent": 60.0, "cgroup_throttled_s": 1.0}
 ACKS = {
     "all": "acks=all (every in-sync replica has the record)",
     "1": "acks=1 (the leader alone has the record)",
@@ -79,6 +81,29 @@ def milliseconds(value: float | None) -> str:
 def utc(text: str | None) -> str:
     """`2026-11-21 02:15:00 UTC`, from a time in ISO 8601."""
     return MISSING if text is None else f"{text[:19].replace('T', ' ')} UTC"
+
+
+def is_starved(host: Row) -> bool:
+    """Whether the host lacked CPU so much that gaps and latencies may be its own."""
+    starvation = host.get("cpu_starvation") or {}
+    return any((starvation.get(key) or 0) > limit for key, limit in STARVED.items())
+
+
+def remarks(report: Row) -> list[Remark]:
+    """What else a reader must know of the run, whatever was found in it, in one sentence each."""
+    found = []
+    if is_starved(report.get("host") or {}):
+        words = "The host was short of CPU: gaps and latencies may be the host’s, not Kafka’s."
+        found.append(Remark(tone="doubt", words=words))
+    if planned_s := report["rates"].get("planned_s"):
+        lasted = f"{seconds(report['rates']['load_s'])} instead of {number(planned_s)} s"
+        words = f"The load lasted {lasted}, until the last fault was healed."
+        found.append(Remark(tone="quiet", words=words))
+    if notes := report["configuration"].get("notes"):
+        words = "Some settings were left out, do nothing here or were made to fit"
+        words += f": {count_of(len(notes), 'note')} in the report’s configuration."
+        found.append(Remark(tone="quiet", words=words))
+    return found
 
 
 def count_of(many: int, one: str) -> str:

@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from analysis.report.wording import remarks
 from harness.model.exit_codes import FAILED, INTERRUPTED, INVALID, UNKNOWN, VALID
 from harness.model.printable import printable
 from harness.model.runs import json_text
@@ -70,6 +71,8 @@ def show_report(report: dict[str, Any], folder: RunFolder | str, console: Consol
     console.print(plain(report["sentence"]))
     for reason in report["reasons"][1:]:
         console.print(plain(f"  and {reason}"))
+    for remark in remarks(report):
+        console.print(plain(remark.words, "yellow" if remark.tone == "doubt" else ""))
     console.print(_anomaly_table(report))
     if report["windows"]:
         console.print(_window_table(report))

@@ -154,6 +154,7 @@ def prepare(request: Request) -> Prepared:
             differences=_differences(producer, consumer),
             layers=laid.origins,
             shown_demands=dict(laid.shown_demands),
+            notes=tuple(dict.fromkeys((*of_files, *laid.notes))),
             time_limit_s=request.time_limit_s or time_limit_s(resolved, steps),
             kafka_home=str(request.kafka_home) if request.kafka_home else None,
             keep=request.keep,
@@ -161,10 +162,9 @@ def prepare(request: Request) -> Prepared:
         )
     except ValidationError as error:
         raise ScenarioError(f"{request.scenario}: {problem_of(error)}") from None
-    notes = (*of_files, *laid.notes, *_length_notes(resolved, steps))
     return Prepared(
         record=record,
-        notes=tuple(dict.fromkeys(notes)),
+        notes=(*record.notes, *_length_notes(resolved, steps)),
         set_demands=frozenset(own.own_and_set("expect")[1]),
     )
 

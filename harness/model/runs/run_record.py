@@ -173,6 +173,11 @@ class RunRecord(Record):
         description="what the scenario demands of its own configuration, where it was replaced: "
         "shown, not judged",
     )
+    notes: tuple[str, ...] = Field(
+        default=(),
+        description="on the settings that were brought: what was left out, does nothing, or was "
+        "made to fit",
+    )
     time_limit_s: Measure = Field(default=0.0, description="what the run may take in all")
     kafka_home: str | None = Field(default=None, description="null: the harness's own Kafka")
     keep: bool = Field(default=False, description="whether data and topic outlive the run")

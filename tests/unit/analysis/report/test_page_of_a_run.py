@@ -45,6 +45,7 @@ def pages(
         "server": {"num.io.threads": "s.properties, line 1"},
     }
     record["shown_demands"] = {"lost": ">= 1"}
+    record["notes"] = ["s.properties: left out: listeners (the harness sets addresses)"]
     (runs[0] / "run.json").write_text(json.dumps(record))
     (runs[0] / "logs").mkdir()
     (runs[0] / "logs" / "kafka1.log").write_text("started")
@@ -108,5 +109,7 @@ def test_the_page_says_whose_configuration_it_asks_and_where_each_setting_comes_
     assert "my.properties, line 3" in page.text
     assert "is shown and not judged: lost >= 1" in page.text
     assert {"lost": ">= 1"} == one["configuration"]["shown_demands"]
+    assert "left out: listeners (the harness sets addresses)" in page.text
+    assert "made to fit: 1 note in the report’s configuration." in page.text
     assert "yours" not in plain.text
-    assert "shown_demands" not in other["configuration"]
+    assert not {"shown_demands", "notes"} & other["configuration"].keys()

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from analysis.report.wording import remarks
 from harness.checkout import ROOT
 from harness.commands.closing_table import show_how_many_valid, show_report
 from harness.model.runs.run_folder import RunFolder
@@ -20,7 +21,7 @@ def printed(report: dict[str, Any], *, color: bool = False) -> str:
     """What the terminal shows."""
     console = Console(
         file=io.StringIO(),
-        width=200,
+        width=300,
         force_terminal=color,
         color_system="standard" if color else None,
     )
@@ -52,6 +53,24 @@ def test_both_labels_and_the_letters_come_first() -> None:
     assert lines[1].startswith("verdict  VALID: as this configuration promises and this scenario")
     assert lines[2].endswith("acknowledged records: AP")
     assert lines[3].startswith("Data was lost: ")
+
+
+def test_what_the_page_says_of_the_run_itself_is_said_here() -> None:
+    report = golden("partition-ap")
+    assert not remarks(report)
+
+    report["host"]["cpu_starvation"] = {"pressure_some_percent": 60.1}
+    report["rates"] |= {"load_s": 35.68, "planned_s": 20.0}
+    report["configuration"]["notes"] = ["a", "b"]
+
+    told = [
+        "The host was short of CPU: gaps and latencies may be the host’s, not Kafka’s.",
+        "The load lasted 35.7 s instead of 20 s, until the last fault was healed.",
+        "Some settings were left out, do nothing here or were made to fit: 2 notes in the report’s "
+        "configuration.",
+    ]
+    assert told == [remark.words for remark in remarks(report)]
+    assert "\n" + "\n".join(told) + "\n" in printed(report)
 
 
 def test_a_permitted_loss_has_another_colour_than_its_verdict() -> None:

@@ -153,7 +153,9 @@ def test_on_somebody_s_cluster_a_secret_in_such_a_file_is_an_error(asked):
 def test_up_says_the_notes_too(asked, monkeypatch, capsys):
     monkeypatch.setattr(up, "run_enclosed", lambda argv, own_session: 0)
 
-    assert up.hold_up(prepare(asked(server="broker.id=1\n")), []) == 0
+    prepared = prepare(asked(server="broker.id=1\n"))
+    assert [note in prepared.notes for note in prepared.record.notes] == [True]
+    assert up.hold_up(prepared, []) == 0
     assert "server.properties: left out: broker.id (" in capsys.readouterr().out
     with pytest.raises(ScenarioError, match="nosuchprogram: no such program: give its path"):
         up.hold_up(prepare(asked()), ["nosuchprogram"])
