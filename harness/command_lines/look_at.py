@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
@@ -231,11 +232,13 @@ def docs(
         sys.stdout.write(files[page].read_text())
         return
     if page:
+        one = page.removesuffix("s") or page  # of timeouts
+        looked_for = re.compile(rf"{re.escape(page)}|\b{re.escape(one)}\b", re.IGNORECASE)
         found = [
             f"{name}:{number}: {line.strip()}\n"
             for name, file in files.items()
             for number, line in enumerate(file.read_text().splitlines(), 1)
-            if page.lower() in line.lower()
+            if looked_for.search(line)
         ]
         if not found:
             raise typer.BadParameter(f"{page!r} stands on none of the pages {', '.join(files)}")

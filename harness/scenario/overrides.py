@@ -7,11 +7,18 @@ from typing import Any
 
 from harness.clients.java_keys import ROLES, keys_of
 from harness.model.kafka_text import kafka_text
-from harness.model.scenario import ScenarioError
-from harness.model.sections.part import OPEN_SECTIONS
+from harness.model.scenario import ClusterPart, Scenario, ScenarioError, TopicPart, WorkloadPart
+from harness.model.sections.part import OPEN_SECTIONS, Part
+from harness.model.spelling import nearest
 
 # Shorter names for sections that are asked for most.
 SHORT = {"producer.": "workload.producer.", "consumer.": "workload.consumer."}
+SECTIONS: dict[str, type[Part]] = {
+    "workload": WorkloadPart,
+    "topic": TopicPart,
+    "cluster": ClusterPart,
+}
+_BEGINNINGS = (*Scenario.model_fields, *(begin.rstrip(".") for begin in SHORT))
 
 
 def parse_override(text: str) -> tuple[str, Any]:
@@ -30,12 +37,24 @@ def whole(path: str) -> str:
 
 
 def misplaced(path: str, value: Any) -> str | None:
-    """Why a path that names a client's key alone, or a demand without quotes, sets nothing, with
-    what would; None for any other."""
-    text = kafka_text(value)
+    """Why a path that lacks its section, or a demand without quotes, sets nothing, with what would;
+    None for any other."""
+    text, begin = kafka_text(value), path.partition(".")[0]
     for role in ROLES:
         if path in keys_of(role):
             return f"--set {path}: that is a {role}'s key: write --set {role}.{path}={text}"
+    for section, part in SECTIONS.items():
+        if begin in part.model_fields and begin not in Scenario.model_fields:
+            whole_path = f"{section}.{path}"
+            return f"--set {path}: that is a key of [{section}]: write --set {whole_path}={text}"
+    near = nearest(begin, _BEGINNINGS)
+    if f"{near}." in SHORT and begin != near:
+        return f"--set {path}: unknown key {begin} (did you mean '{near}'?)"
+    if begin != path and near is None:
+        return (
+            f"--set {path}: no section is named {begin}: put topic.config. (a topic's key of "
+            "Kafka), cluster.server. (a broker's), producer. or consumer. (a client's) before it"
+        )
     if path.startswith("expect.") and not isinstance(value, str):
         return f"--set {path}: a demand is a text: write --set '{path}=\"{value}\"'"
     return None

@@ -38,8 +38,10 @@ def test_pages_of_the_documentation_are_listed_and_printed() -> None:
 
 def test_any_other_word_is_looked_for_in_all_of_them() -> None:
     found = called("docs", "Group.Instance.ID").out.splitlines()
+    plural = called("docs", "timeouts").out
     said = called("docs", "no-such-word")
 
+    assert "session.timeout.ms" in plural
     assert any(line.startswith("scenario:") and "group.instance.id" in line for line in found)
     assert (254, "") == (said.code, said.out)
     assert "'no-such-word' stands on none of the pages anomalies, " in said.err

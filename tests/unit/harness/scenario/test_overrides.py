@@ -27,6 +27,11 @@ def test_settings_are_toml_values_or_plain_words(text, expected):
     [
         ("acks=all", "that is a producer's key: write --set producer.acks=all"),
         ("isolation.level=read_committed", "write --set consumer.isolation.level=read_committed"),
+        ("rate=5", "that is a key of [workload]: write --set workload.rate=5"),
+        ("server.num.io.threads=3", "write --set cluster.server.num.io.threads=3"),
+        ("min.insync.replicas=2", "put topic.config. (a topic's key of Kafka), cluster.server."),
+        ("producr.acks=1", "unknown key producr (did you mean 'producer'?)"),
+        ("worklod.rate=1", "unknown key worklod (did you mean 'workload'?)"),
         ("expect.lost=0", "write --set 'expect.lost=\"0\"'"),
         ("workload.raunds=3", "did you mean 'workload.rounds'?"),
     ],
