@@ -165,7 +165,7 @@ class RunRecord(Record):
     differences: tuple[DifferenceRecord, ...] = ()
     layers: dict[str, dict[str, str]] = Field(
         default={},
-        description="where each setting of producer, consumer, server and topic comes from: a "
+        description="where each setting of producer, consumer, server, topic and zoo comes from: a "
         "client's default, the harness, the scenario, a file and line, --set",
     )
     shown_demands: dict[str, str] = Field(

@@ -192,7 +192,7 @@ def _in_vain(
 
 
 def _origins_of_nodes(opened: file.Opened, files: Files, tables: Mapping[str, Any]) -> Origins:
-    """Where the brokers' and the topic's settings come from."""
+    """Where the nodes' and the topic's settings come from."""
     found: Origins = {}
     _, of_brokers = opened.own_and_set(_OF_NODES["server"])
     decisive = {
@@ -214,6 +214,8 @@ def _origins_of_nodes(opened: file.Opened, files: Files, tables: Mapping[str, An
             **dict.fromkeys(given, SET),
         }
         found[whose] = dict(sorted(origins.items()))
+    own, given = opened.own_and_set("cluster.zoo")
+    found["zoo"] = {**dict.fromkeys(sorted(own), SCENARIO), **dict.fromkeys(given, SET)}
     return found
 
 

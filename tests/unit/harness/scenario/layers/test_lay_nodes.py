@@ -26,6 +26,8 @@ def test_a_broker_s_unclean_elections_and_min_isr_are_the_topic_s(laid: LayOver)
     given = laid(settings=set_too, server=text)
     assert "3" == str(given.scenario.topic.config["min.insync.replicas"])
     assert "--set" == given.origins["topic"]["min.insync.replicas"]
+    of_zoo = {"cluster.zoo.initLimit": 9, "cluster.zoo.syncLimit": 9}
+    assert {"initLimit": "--set", "syncLimit": "--set"} == laid(settings=of_zoo).origins["zoo"]
     for over in (
         laid(settings={"topic.config.min.insync.replicas": 3}, server=text),
         laid(server=text, topic="min.insync.replicas=3\n"),
