@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from analysis.verdict.demands import amount_words
 from harness.model.client_settings import acks_of, by_one_name
 from harness.model.untold import FAULTS
 
@@ -175,9 +176,11 @@ def remark(finding: Row, *, provable: bool) -> Remark:
             else "Seen; whether it breaks a promise is unknown",
         )
     if demanded is not None and finding["demand_met"] is False:
-        return Remark(tone="bad", words=f"The scenario demands {demanded}: not met")
+        return Remark(tone="bad", words=f"The scenario demands {amount_words(demanded)}: not met")
     if demanded is not None and finding["demand_met"] is None:
-        return Remark(tone="doubt", words=f"The scenario demands {demanded}: not known")
+        return Remark(
+            tone="doubt", words=f"The scenario demands {amount_words(demanded)}: not known"
+        )
     if not count and not provable:
         return Remark(tone="doubt", words="None found, which proves nothing in this run")
     return _content(count, demanded, forbidden=finding["forbidden"])
@@ -187,7 +190,9 @@ def _content(count: int, demanded: str | None, *, forbidden: bool) -> Remark:
     """A finding that breaks neither a promise nor a demand."""
     if demanded is not None:
         allowed = "Allowed here, and as" if count and not forbidden else "As"
-        return Remark(tone="good", words=f"{allowed} the scenario demands ({demanded})")
+        return Remark(
+            tone="good", words=f"{allowed} the scenario demands ({amount_words(demanded)})"
+        )
     if count:
         return Remark(tone="note", words="Seen; allowed here")
     if forbidden:

@@ -29,7 +29,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from analysis.anomalies import NAMES
+from analysis.anomalies import BY_NAME, NAMES
 
 # demand -> kind of window
 GAPS = {"produce-gap-s": "produce", "consume-gap-s": "consume", "process-gap-s": "process"}
@@ -60,6 +60,8 @@ WITHOUT_ACKS = {  # demand -> what nobody knows then
     "error-share": "nobody knows which sends failed",
 }
 DEMANDS = (*NAMES, *GAPS, *ISR_TIMES, *COUNTS, *QUANTILES, *SHARES)
+_SIGNS = {">=": "at least ", ">": "more than ", "<=": "at most ", "<": "less than "}
+_SIGNS |= dict.fromkeys(("=", "=="), "")
 FORM = re.compile(r"\s*(>=|<=|==|=|>|<)?\s*(\d+)\s*(%)?\s*")
 _NUMBER = r"\d+(?:\.\d+)?"
 _RANGE = (
@@ -82,6 +84,12 @@ _COUNTED = Form(pattern=FORM, noun="a demand", examples=("0", ">= 1", "<= 3"))
 _SECONDS = Form(pattern=LENGTH, noun="a demand in seconds", examples=(">= 8", "<= 2", "1.5 to 4"))
 _MS = Form(pattern=LENGTH, noun="a demand in ms", examples=("<= 500", ">= 20", "5 to 100"))
 _PERCENT = Form(pattern=SHARE, noun="a demand in %", examples=("<= 1 %", ">= 0.5 %", "1 to 5 %"))
+
+
+def amount_words(demand: str) -> str:
+    """How much a demand asks for, as people say it: `at least 1`, `at most 2`, `0`."""
+    sign, rest = re.fullmatch(r"\s*(>=|<=|==|=|>|<)?\s*(.*?)\s*", demand).groups()  # type: ignore[union-attr] # it fits any text
+    return f"{_SIGNS[sign or '=']}{rest}"
 
 
 def level_words(seen: float | None, unit: str) -> str:
@@ -114,6 +122,11 @@ class Demand:
     least: float
     most: float | None
 
+    @property
+    def amount(self) -> str:
+        """How much it asks for, in words."""
+        return amount_words(self.text)
+
     def met(self, count: float, *, known: bool) -> bool | None:
         """Whether `count` meets it; None while it could still turn either way. `known`: nothing
         is left to find."""
@@ -122,6 +135,12 @@ class Demand:
         if known:
             return count >= self.least
         return True if count >= self.least and self.most is None else None
+
+
+def demanded_words(anomaly: str, demand: Demand) -> str:
+    """`at least 1 lost record`, `0 lost records`."""
+    one = demand.amount.rpartition(" ")[2] == "1"
+    return f"{demand.amount} {BY_NAME[anomaly].noun}{'' if one else 's'}"
 
 
 def parse(expect: Mapping[str, str], acked: int = 0) -> dict[str, Demand]:

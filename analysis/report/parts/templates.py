@@ -8,6 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from analysis.report import wording
+from analysis.verdict.demands import amount_words
 
 TEMPLATES = files("analysis.report") / "templates"
 FILTERS = ("number", "seconds", "moment", "utc", "milliseconds", "plain", "flat", "fault_name")
@@ -24,6 +25,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {name: getattr(wording, name) for name in FILTERS}
+    made.filters["amount"] = amount_words
     made.globals |= {name: getattr(wording, name) for name in WORDS}
     return made
 

@@ -56,8 +56,27 @@ def test_a_lost_record_is_shown_with_its_evidence_and_its_split():
 def test_a_control_run_says_that_its_losses_are_allowed_and_wanted():
     text = read(reports.control()).text
 
-    assert "Allowed here, and as the scenario demands (>= 1)" in text
+    assert "Allowed here, and as the scenario demands (at least 1)" in text
     assert "Promise broken" not in text
+    assert "5 other anomalies: none seen; 3 of them are forbidden here" in text
+    assert "8 other counts: 0 acknowledged without an offset" in text
+
+
+def test_a_run_that_never_sent_anything_says_why_once():
+    example = reports.unknown()
+    report = example.report
+    why = "the run failed in phase set-up: kafka1 did not start: no listener"
+    report["counts"] = dict.fromkeys(report["counts"], 0)
+    report["sentence"] = f"It is not known whether data was lost: {why}."
+    report |= {"reasons": [why, "nothing was sent"], "verdict_words": "2 reasons", "faults": []}
+    report["run"]["failure"] = {"phase": "set-up", "error": "kafka1 did not start: no listener"}
+    report["host"]["cpu_starvation"]["pressure_some_percent"] = 90.0
+    text = read(example).text
+
+    assert text.count("kafka1 did not start") == 1
+    assert "nothing was sent The run ended early in phase “set-up”." in text
+    assert "The host was short of CPU" not in text
+    assert "Nothing was recorded during the load, so there is no timeline." in text
 
 
 def test_an_unknown_run_says_why_and_claims_nothing():

@@ -25,7 +25,7 @@ def test_only_what_broke_is_red_and_its_tile_is_the_first() -> None:
 
     assert red(report) == ["Longest write outage"]
     first = tiles(report)[0]
-    assert first["note"].startswith("The scenario demands <= 2: not met; from ")
+    assert first["note"].startswith("The scenario demands at most 2: not met; from ")
     assert len(tiles(report)) == 6
     gap["demand_met"] = True
     assert red(report) == []

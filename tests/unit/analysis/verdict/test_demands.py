@@ -98,7 +98,7 @@ def test_a_gap_that_is_not_met_says_so_in_the_reasons() -> None:
     gaps = judge_gaps({"produce": 1.74}, parse({"produce-gap-s": ">= 8"}), ())
 
     assert decide({}, (), gaps).reasons == (
-        'demanded produce-gap-s ">= 8", the longest lasted 1.7 s',
+        "produce-gap-s: at least 8 demanded, the longest lasted 1.7 s",
     )
 
 

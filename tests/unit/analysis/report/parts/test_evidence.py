@@ -1,4 +1,4 @@
-"""What a record was lost by is one column: the fault that belongs to it, and what happened."""
+"""What a record was lost by is told once: the fault that belongs to it, and what happened."""
 
 from __future__ import annotations
 
@@ -24,7 +24,17 @@ def kill(number: int, start_s: float, healed_s: float | None, *nodes: str) -> di
 
 def cause(at_s: float | None, fault: int | None = None, *, sure: bool = True) -> dict[str, Any]:
     words = "kafka2 led partition 0 instead of kafka1"
-    return {"numbers": [4], "words": words, "at_s": at_s, "fault": fault, "sure": sure}
+    judged = {"permitted": {"lost": 1}, "in_doubt": {}}
+    if not sure:
+        judged = {"permitted": {}, "in_doubt": {"lost": 1}}
+    why = None if sure else "nobody saw who led"
+    told = {"numbers": [4], "words": words, "at_s": at_s, "fault": fault, "why": why}
+    return told | {"sure": sure} | judged
+
+
+def finding(*rows: dict[str, Any], count: int = 0) -> dict[str, Any]:
+    forbidden = sum(row.get("judged") == "forbidden" for row in rows)
+    return {"examples": rows, "count": count or len(rows), "judged": {"forbidden": forbidden}}
 
 
 def record(**known: Any) -> dict[str, Any]:
@@ -35,21 +45,41 @@ def record(**known: Any) -> dict[str, Any]:
 def blamed(
     row: dict[str, Any], causes: list[dict[str, Any]], *faults: dict[str, Any]
 ) -> tuple[str, object]:
-    table = evidence("lost", [row], {"causes": causes, "faults": list(faults)})
-    return table["columns"][1]["name"], table["rows"][0][1].text
+    table = evidence("lost", finding(row), {"causes": causes, "faults": list(faults)})
+    (part,) = table["parts"]
+    if part.title:
+        return "", part.title.removeprefix("1 lost by ")
+    return table["columns"][1]["name"], part.rows[0][1].text
 
 
-def test_the_killer_is_named_and_neither_the_fault_after_it_nor_a_second_column() -> None:
+def test_the_killer_is_named_over_its_records_and_neither_the_fault_after_it_nor_a_column() -> None:
     faults = [kill(0, 4.99, 8.0, "kafka1"), kill(1, 15.0, 19.0, "kafka2")]
-    table = evidence("lost", [record()], {"causes": [cause(6.0)], "faults": faults})
+    table = evidence("lost", finding(record()), {"causes": [cause(6.0)], "faults": faults})
 
-    assert [column["name"] for column in table["columns"]] == [
-        "value",
-        "lost by",
-        "acked (s)",
-        "leader then",
+    assert heads(table) == ["value", "acked (s)", "leader then"]
+    (part,) = table["parts"]
+    assert part.title == f"1 lost by 0: kill → kafka1 ({WORDS})"
+    assert part.rows[0][0].text == "503"
+
+
+def test_each_cause_has_its_records_and_says_how_many_it_has_besides() -> None:
+    by_config = record(cause=0, permitted_by="the configuration permits it", value=7, faults=[])
+    forbidden = record(cause=None, permitted_by=None, judged="forbidden", value=8)
+    many = cause(6.0) | {"permitted": {"lost": 170}}
+    unlisted = cause(9.0, sure=False) | {"numbers": [5]}
+    report = {"causes": [many, unlisted], "faults": [kill(0, 4.99, 8.0, "kafka1")]}
+
+    table = evidence("lost", finding(record(), by_config, forbidden, count=173), report)
+
+    assert table["listed"] == 3
+    assert [
+        (part.title, part.why, [row[0].text for row in part.rows]) for part in table["parts"]
+    ] == [
+        ("1 that nothing that happened permits", "", ["8"]),
+        (f"170 lost by 0: kill → kafka1 ({WORDS})", "", ["503"]),
+        (f"1 lost by {WORDS.replace('6.00', '9.00')}", "in doubt: nobody saw who led", []),
+        ("Lost by before 1 (the configuration permits it)", "", ["7"]),
     ]
-    assert table["rows"][0][1].text == f"0: kill → kafka1 ({WORDS})"
 
 
 def test_a_fault_injected_between_the_ack_and_the_change_of_leader_is_the_killer() -> None:
@@ -121,14 +151,24 @@ def test_a_cause_that_may_not_have_happened_is_in_doubt() -> None:
     assert str(words).startswith("0: kill → kafka1 (in doubt: kafka2 led partition 0")
 
 
-def test_what_is_not_gone_was_not_lost_by_anything() -> None:
-    report = {"causes": [cause(6.0)], "faults": [kill(0, 4.99, 8.0, "kafka1")]}
+def test_of_a_cause_that_may_not_have_reached_them_all_each_record_is_in_its_own_part() -> None:
+    some = cause(6.0) | {"in_doubt": {"lost": 2}, "why": "nobody saw the ISR"}
+    rows = record(), record(value=9, permitted_by=None, judged="in-doubt")
 
-    assert evidence("duplicate", [record()], report)["columns"][1]["name"] == "explained by"
+    table = evidence("lost", finding(*rows, count=3), {"causes": [some], "faults": []})
+
+    values = [(part.why, [row[0].text for row in part.rows]) for part in table["parts"]]
+    assert values == [("", ["503"]), ("in doubt: nobody saw the ISR", ["9"])]
+
+
+def test_what_is_not_gone_was_not_lost_by_anything() -> None:
+    report = {"causes": [cause(None)], "faults": [kill(0, 4.99, 8.0, "kafka1")]}
+
+    assert heads(evidence("duplicate", finding(record()), report))[1] == "explained by"
 
 
 def test_without_anything_known_there_is_no_such_column() -> None:
-    table = evidence("duplicate", [{"value": 1, "offset": 2}], NOTHING)
+    table = evidence("duplicate", finding({"value": 1, "offset": 2}), NOTHING)
 
     assert told(table) == [[("1", ""), ("2", "")]]
 
@@ -141,7 +181,8 @@ def heads(table: dict[str, Any]) -> list[str]:
 
 
 def told(table: dict[str, Any]) -> list[list[tuple[str, str]]]:
-    return [[(cell.text, cell.small) for cell in cells] for cells in table["rows"]]
+    rows = [cells for part in table["parts"] for cells in part.rows]
+    return [[(cell.text, cell.small) for cell in cells] for cells in rows]
 
 
 def test_what_belongs_together_is_one_cell_and_times_are_seconds_with_three_places() -> None:
@@ -165,7 +206,7 @@ def test_what_belongs_together_is_one_cell_and_times_are_seconds_with_three_plac
         "epoch": 2,
     }
 
-    table = evidence("lost", [row], NOTHING)
+    table = evidence("lost", finding(row), NOTHING)
 
     assert heads(table) == ["value", "offset", "acked (s)", "leader then"]
     assert told(table) == [
@@ -181,8 +222,8 @@ def test_what_belongs_together_is_one_cell_and_times_are_seconds_with_three_plac
 def test_the_moment_of_the_anomaly_is_shown_where_it_is_no_other_one() -> None:
     row = {"value": 1, "sent_s": 1.0, "acked_s": 2.0, "delivered_s": 3.0, "time_s": 9.5}
 
-    assert heads(evidence("reprocessed", [row], NOTHING))[-1] == "again (s)"
-    assert "seen (s)" not in heads(evidence("lost", [row | {"time_s": 2.0}], NOTHING))
+    assert heads(evidence("reprocessed", finding(row), NOTHING))[-1] == "again (s)"
+    assert "seen (s)" not in heads(evidence("lost", finding(row | {"time_s": 2.0}), NOTHING))
 
 
 def test_each_of_two_values_has_the_leader_that_wrote_it() -> None:
@@ -196,7 +237,7 @@ def test_each_of_two_values_has_the_leader_that_wrote_it() -> None:
         "other_epoch": 2,
     }
 
-    table = evidence("inconsistent-offset", [row], NOTHING)
+    table = evidence("inconsistent-offset", finding(row), NOTHING)
 
     assert heads(table) == ["value", "outcome", "other value"]
     assert told(table)[0][::2] == [("5", "by kafka1, epoch 0"), ("9", "by kafka2, epoch 2")]
@@ -206,7 +247,7 @@ def test_beside_two_values_a_moved_one_keeps_the_leader_of_its_ack() -> None:
     two = {"value": 5, "other_value": 9, "outcome": "two_values", "leader": None, "epoch": None}
     moved = {"value": 6, "outcome": "acked_elsewhere", "leader": "kafka3", "epoch": 4}
 
-    table = evidence("inconsistent-offset", [two, moved], NOTHING)
+    table = evidence("inconsistent-offset", finding(two, moved), NOTHING)
 
     assert heads(table)[-1] == "leader then"
     assert [cells[-1] for cells in told(table)] == [("–", ""), ("kafka3", "epoch 4")]
@@ -215,7 +256,7 @@ def test_beside_two_values_a_moved_one_keeps_the_leader_of_its_ack() -> None:
 def test_where_the_record_lies_behind_which_it_is_stands_with_that_one() -> None:
     row = {"value": 1, "offset": 9, "partition": 0, "other_value": 2, "other_offset": 8}
 
-    table = evidence("reordered", [row], NOTHING)
+    table = evidence("reordered", finding(row), NOTHING)
 
     assert heads(table) == ["value", "offset", "behind value"]
     assert told(table)[0][-1] == ("2", "at offset 8")
@@ -227,7 +268,7 @@ def test_another_partition_is_named_and_the_same_one_is_not() -> None:
         {"value": 2, "partition": 0, "offset": 6, "other_partition": 2, "other_offset": 8},
     ]
 
-    table = evidence("duplicate", rows, NOTHING)
+    table = evidence("duplicate", finding(*rows), NOTHING)
 
     assert heads(table)[-1] == "and at offset"
     assert [cells[-1] for cells in told(table)] == [("7", ""), ("8", "partition 2")]
