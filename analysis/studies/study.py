@@ -115,14 +115,13 @@ def every_gap(cell: Cell, lines: Sequence[Line]) -> Told | None:
     measured = calm(checked(lines))
     gaps = [gap for line in measured for gap in _gaps_of_faults(line)]
     return {
-        "cell": f"`{name_of(cell)}`",
         "faults": str(sum(line["faults"] for line in measured)),
         "without": str(sum(not gap for gap in gaps)),
         **quartiles(gaps),
     }
 
 
-def replicas(cell: Cell, lines: Sequence[Line]) -> Told | None:
+def replicas(lines: Sequence[Line]) -> Told | None:
     """What was measured of a cell's replicas, over all its runs, where they were followed."""
     followed = [line["replication"] for line in lines if line.get("replication")]
     if not followed:
@@ -134,7 +133,6 @@ def replicas(cell: Cell, lines: Sequence[Line]) -> Told | None:
         return middle([row[key] for row in absences if row[key] is not None], 2)
 
     return {
-        "cell": f"`{name_of(cell)}`",
         "looks_ms": middle([each["every_ms"] for each in followed]),
         "lag_ms": middle([lag["ms"]["p50"] for lag in lags if lag["ms"]]),
         "lag_records": middle([lag["offsets"]["p50"] for lag in lags]),
@@ -152,7 +150,7 @@ def latency(cell: Cell, lines: Sequence[Line]) -> Told | None:
     if not cell.get("latency") or not took:
         return None
     numbers = {name: middle([each[name] for each in took], 1) for name in ("p50", "p99", "max")}
-    return {"cell": f"`{name_of(cell)}`", "runs": str(len(took)), **numbers}
+    return {"runs": str(len(took)), **numbers}
 
 
 def share_lost(cell: Cell, lines: Sequence[Line]) -> Told | None:
@@ -161,7 +159,6 @@ def share_lost(cell: Cell, lines: Sequence[Line]) -> Told | None:
     if not cell.get("share_lost") or not told:
         return None
     return {
-        "cell": f"`{name_of(cell)}`",
         "runs": str(len(told)),
         "acked": middle([line["acked"] for line in told]),
         "lost": middle([line["anomalies"]["lost"] for line in told]),
@@ -199,7 +196,7 @@ def unanswered(lines: Sequence[Line]) -> list[dict[str, str]]:
     ]
 
 
-def log_ends(cell: Cell, lines: Sequence[Line]) -> Told | None:
+def log_ends(lines: Sequence[Line]) -> Told | None:
     """What lay past the log end of elected leaders, over all runs of a cell, if anything did."""
     followed = [line for line in lines if line.get("replication", {}).get("lost_past_log_end")]
     if not followed:
@@ -209,7 +206,6 @@ def log_ends(cell: Cell, lines: Sequence[Line]) -> Told | None:
         return middle([line[part][key] for line in followed])
 
     return {
-        "cell": f"`{name_of(cell)}`",
         "runs": str(len(followed)),
         "lost": over("lost_past_log_end"),
         "kept": over("kept_past_log_end"),
@@ -226,10 +222,7 @@ def balance(cell: Cell, lines: Sequence[Line]) -> list[dict[str, str]]:
     if not cell.get("balance") or not whole:
         return []
     stages = zip(*map(_stages, whole), strict=True)
-    return [
-        {"cell": f"`{name_of(cell)}`", "stage": stage, **_borne(rows)}
-        for stage, rows in zip(STAGES, stages, strict=True)
-    ]
+    return [{"stage": stage, **_borne(rows)} for stage, rows in zip(STAGES, stages, strict=True)]
 
 
 def _stages(rows: Sequence[Row]) -> tuple[Row, Row, Row]:
@@ -279,8 +272,8 @@ def tables(told: Iterable[Runs]) -> dict[str, str]:
         "shares_lost": each(share_lost),
         "latencies": each(latency),
         "gaps": each(every_gap),
-        "replicas": each(replicas),
-        "log_ends": each(log_ends),
+        "replicas": each(lambda _, lines: replicas(lines)),
+        "log_ends": each(lambda _, lines: log_ends(lines)),
         "balance": [
             stage | {"cell": label(cell, lines)}
             for cell, lines in cells
