@@ -121,11 +121,16 @@ def gaps(lines: Sequence[Line], kind: str = "produce", digits: int = 2) -> str:
     return found if len(gaps_s) == len(lines) else f"{found} (of {len(gaps_s)})"
 
 
-def middle_gap(lines: Sequence[Line], kind: str = "produce") -> str:
+def middle_gap(lines: Sequence[Line], kind: str = "produce", digits: int = 2) -> str:
     """The same shortly, and how many runs were calm where not all were: `3.40 (2–4), 4 runs`."""
     gaps_s = calm_gaps_s(lines, kind)
-    runs = f"{len(gaps_s)} run" if len(gaps_s) == 1 else f"{len(gaps_s)} runs"
-    return middle(gaps_s, 2) + (f", {runs}" if 0 < len(gaps_s) < len(lines) else "")
+    return middle(gaps_s, digits) + some_runs(len(gaps_s), len(lines))
+
+
+def some_runs(told: int, runs: int) -> str:
+    """Behind a number, of how many runs it is where these are not all, and some: `, 4 runs`."""
+    words = "1 run" if told == 1 else f"{told} runs"
+    return f", {words}" if 0 < told < runs else ""
 
 
 def median_pressure(lines: Sequence[Line]) -> str:
