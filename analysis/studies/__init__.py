@@ -1,1 +1,1 @@
-"""Pages made of many runs: docs/study.md, study-older.md, configurations.md, faq.md, backends.md."""
+"""Pages made of many runs: docs/{study,study-older,configurations,faq,backends}.md."""

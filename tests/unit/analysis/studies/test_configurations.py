@@ -111,7 +111,7 @@ def test_what_may_be_in_some_runs_alone_says_in_how_many() -> None:
 def test_each_promise_is_said_once() -> None:
     text = (DOCS / "configurations.md").read_text()
     promises = re.findall(
-        r"^\d+\. (.+)$", text.partition("the promises that decided")[2].partition("|")[0], re.M
+        r"^- \(\d+\) (.+)$", text.partition("the promises that decided")[2].partition("|")[0], re.M
     )
 
     assert len(promises) == 6
