@@ -97,7 +97,7 @@ configurations: ## make the matrix' runs that are still missing (hours), then wr
 	    $(BIN)/python -m analysis.studies.configurations docs/configurations.toml && \
 	    $(BIN)/python -m analysis.studies.readme docs/configurations.toml && exit $$code
 
-study: ## make the study's runs that are still missing (hours), then write docs/study.md and docs/faq.md
+study: ## make the study's runs that are still missing (hours), then write docs/study.md, study-older.md and faq.md
 	$(SETUP)
 	@$(BIN)/kafka-harness campaign docs/study.toml --resume; code=$$?; \
 	    $(BIN)/python -m analysis.studies.study docs/study.toml && \

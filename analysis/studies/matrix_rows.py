@@ -8,11 +8,36 @@ majority speaks for the others.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
 
 from analysis.measures.position import POSITIONS, position_of
-from analysis.studies.shares import calm, checked, counts, gaps, median_pressure, share, spread
+from analysis.studies.shares import (
+    calm,
+    checked,
+    counts,
+    gaps,
+    median_pressure,
+    middle,
+    middle_gap,
+    share,
+    some_runs,
+    spread,
+)
 from harness.model.runs.ledger import Line, write_outages
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """How a row shows numbers over runs, and the longest gaps of runs."""
+
+    numbers: Callable[..., str]
+    gaps: Callable[..., str]
+
+
+SLASHES: Final = Form(numbers=spread, gaps=gaps)  # minimum / median / maximum
+SHORT: Final = Form(numbers=middle, gaps=middle_gap)  # the median, and in brackets the extremes
 
 HEADS = {
     "runs": "runs",
@@ -30,6 +55,7 @@ MORE_HEADS = {
     "led": "of it a new leader led, s",
     "unread": "nothing read for, s",
     "vanished": "read, then gone",
+    "pressure": "waited for a CPU",
 }
 
 
@@ -44,35 +70,35 @@ def positions(lines: Sequence[Line]) -> Mapping[str, int]:
     return {name: counts[name] for name in POSITIONS if counts[name]}
 
 
-def row(lines: Sequence[Line]) -> dict[str, str]:
-    """A cell's row, by HEADS: shares with their intervals, and minimum / median / maximum. A run
-    without a verdict stands nowhere that is known, and tells of anomalies only what it saw."""
+def row(lines: Sequence[Line], form: Form = SLASHES) -> dict[str, str]:
+    """A cell's row, by HEADS: shares with their intervals, and numbers over the runs. A run without
+    a verdict stands nowhere that is known, and tells of anomalies only what it saw."""
     seen = checked(lines)
     lost, twice = counts(seen, "lost"), counts(seen, "duplicate")
     return {
         "runs": str(len(lines)),
         "lossy": share(lost) if lost else "—",
-        "lost": spread(lost),
+        "lost": form.numbers(lost),
         "duplicating": share(twice) if twice else "—",
-        "duplicates": spread(twice),
-        "gap": gaps(seen, digits=1),
+        "duplicates": form.numbers(twice),
+        "gap": form.gaps(seen, digits=1),
         "position": ", ".join(f"{name} {n}" for name, n in positions(lines).items()) or "—",
         "pressure": median_pressure(seen),
     }
 
 
 def more(lines: Sequence[Line]) -> dict[str, str]:
-    """What else a cell's runs show, by MORE_HEADS, minimum / median / maximum: how much of the
+    """What else a cell's runs show, by MORE_HEADS, the median and the extremes: how much of the
     longest stretch without an ack a leader that was elected in it led already (newer lines have
-    it), and what consumers saw."""
+    it), what consumers saw, and how long the load waited for a CPU."""
     seen = checked(lines)
     led_s = [led for line in calm(seen) if (led := _led_s(line)) is not None]
-    some = "" if len(led_s) == len(seen) else f" (of {len(led_s)})"
     return {
-        "gap": gaps(seen, digits=1),
-        "led": f"{spread(led_s, 1)}{some}" if led_s else "—",
-        "unread": gaps(seen, "consume", digits=1),
-        "vanished": spread(counts(seen, "vanished")),
+        "gap": middle_gap(seen, digits=1),
+        "led": middle(led_s, 1) + some_runs(len(led_s), len(seen)),
+        "unread": middle_gap(seen, "consume", digits=1),
+        "vanished": middle(counts(seen, "vanished")),
+        "pressure": median_pressure(seen),
     }
 
 

@@ -41,6 +41,23 @@ def spread(values: Sequence[float], digits: int = 0) -> str:
     return " / ".join(f"{value:.{digits}f}" if digits else f"{value:g}" for value in three)
 
 
+def middle(values: Sequence[float], digits: int | None = None) -> str:
+    """Their median, and in brackets the least and the most where these differ: `6.5 (4–9)`."""
+    if not values:
+        return "—"
+    least, median, most = (
+        _number(value, digits) for value in (min(values), statistics.median(values), max(values))
+    )
+    return median if least == most else f"{median} ({least}–{most})"
+
+
+def _number(value: float, digits: int | None) -> str:
+    """With so many decimals; None: with those that it has, two at most."""
+    if digits is not None:
+        return f"{value:,.{digits}f}"
+    return f"{value:,.2f}".rstrip("0").rstrip(".")
+
+
 def quartiles(values: Sequence[float]) -> dict[str, str]:
     """Minimum, the three quartiles (inclusive method) and maximum, to 10 ms."""
     names = ("least", "first", "median", "third", "most")
@@ -102,6 +119,18 @@ def gaps(lines: Sequence[Line], kind: str = "produce", digits: int = 2) -> str:
     gaps_s = calm_gaps_s(lines, kind)
     found = spread(gaps_s, digits)
     return found if len(gaps_s) == len(lines) else f"{found} (of {len(gaps_s)})"
+
+
+def middle_gap(lines: Sequence[Line], kind: str = "produce", digits: int = 2) -> str:
+    """The same shortly, and how many runs were calm where not all were: `3.40 (2–4), 4 runs`."""
+    gaps_s = calm_gaps_s(lines, kind)
+    return middle(gaps_s, digits) + some_runs(len(gaps_s), len(lines))
+
+
+def some_runs(told: int, runs: int) -> str:
+    """Behind a number, of how many runs it is where these are not all, and some: `, 4 runs`."""
+    words = "1 run" if told == 1 else f"{told} runs"
+    return f", {words}" if 0 < told < runs else ""
 
 
 def median_pressure(lines: Sequence[Line]) -> str:

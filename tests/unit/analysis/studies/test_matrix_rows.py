@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from analysis.studies.matrix_rows import more, position, positions, row
+from analysis.studies.matrix_rows import SHORT, more, position, positions, row
 
 
 def line(
@@ -55,6 +55,13 @@ def test_each_position_keeps_its_runs() -> None:
     assert row(runs)["position"] == "AP 2, both 1"
 
 
+def test_numbers_are_given_in_the_form_that_is_asked_for() -> None:
+    runs = [line(lost=1, gap_s=6.0), line(gap_s=7.0, percent=99.0)]
+
+    assert (row(runs)["lost"], row(runs)["gap"]) == ("0 / 0.5 / 1", "6.0 / 6.0 / 6.0 (of 1)")
+    assert (row(runs, SHORT)["lost"], row(runs, SHORT)["gap"]) == ("0.5 (0–1)", "6.0, 1 run")
+
+
 def test_losses_are_of_all_runs_and_gaps_of_those_on_a_calm_host() -> None:
     runs = [line(gap_s=6.0), line(gap_s=30.0, lost=9, percent=99.0)]
 
@@ -96,8 +103,8 @@ def test_of_the_longest_gap_it_is_told_how_much_a_new_leader_led() -> None:
 
     told = more([newer, none_elected, older])
 
-    assert told["led"] == "1.5 / 1.5 / 1.5 (of 1)"
-    assert told["gap"] == "7.0 / 7.0 / 9.0"
-    assert told["unread"] == "0.0 / 0.0 / 2.0"
-    assert told["vanished"] == "0 / 0 / 3"
+    assert told["led"] == "1.5, 1 run"
+    assert told["gap"] == "7.0 (7.0–9.0)"
+    assert told["unread"] == "0.0 (0.0–2.0)"
+    assert told["vanished"] == "0 (0–3)"
     assert more([older])["led"] == "—"
