@@ -101,8 +101,7 @@ study: ## make the study's runs that are still missing (hours), then write docs/
 	$(SETUP)
 	@$(BIN)/kafka-harness campaign docs/study.toml --resume; code=$$?; \
 	    $(BIN)/python -m analysis.studies.study docs/study.toml && \
-	    $(BIN)/python -m analysis.studies.faq docs/study.toml && \
-	    $(BIN)/python -m analysis.studies.readme docs/study.toml && exit $$code
+	    $(BIN)/python -m analysis.studies.faq docs/study.toml && exit $$code
 
 backends-table: ## make the missing runs of the same scenarios on each backend (hours; ON="--backends local"), then write docs/backends.md
 	$(SETUP)

@@ -41,7 +41,8 @@ from analysis.report.parts.stories import stories
 from analysis.report.parts.templates import environment, style
 from analysis.report.timeline import burst, end_of, figure, reads_word
 from analysis.run_facts.untold import gaps_untold
-from analysis.verdict.demands import amount_words, level_words
+from analysis.verdict.demands import level_words
+from analysis.verdict.naming import amount_words
 from harness.model.untold import BEGINS
 
 Row = Mapping[str, Any]

@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from analysis.verdict.demands import amount_words
+from analysis.verdict.naming import amount_words
 from harness.model.client_settings import acks_of, by_one_name
 from harness.model.untold import FAULTS
 

@@ -18,7 +18,8 @@ from typing import Any, Final
 
 from analysis.measures.position import POSITIONS
 from analysis.studies.beside import beside
-from analysis.studies.matrix_rows import MORE_HEADS, SHORT, more, positions, row
+from analysis.studies.matrix_rows import HEADS as ALL_HEADS
+from analysis.studies.matrix_rows import MORE_HEADS, more, positions, row
 from analysis.studies.pages import lean_table, markdown_table, page, template
 from analysis.studies.shares import CALM_PERCENT, checked, counts, share, wilson
 from harness.model.campaigns.campaign import Campaign
@@ -34,15 +35,7 @@ FAULTS: Final = {
     "one-pause": "The leader stands still (SIGSTOP) for 12 s.",
     "one-power-loss": "All brokers lose what they had not synced, and come back after a second.",
 }
-HEADS: Final = {
-    "runs": "runs",
-    "lossy": "loss: runs affected (95 % CI)",
-    "lost": "lost",
-    "duplicating": "duplicates: runs affected (95 % CI)",
-    "duplicates": "twice",
-    "gap": "no ack for, s",
-    "position": "CAP",
-}
+HEADS: Final = {key: head for key, head in ALL_HEADS.items() if key != "pressure"}
 ONCE: Final = {"runs": (None, "{} runs each.")}
 COLOURS: Final = {
     "CP": "#2b6cb0",
@@ -106,7 +99,7 @@ def render(campaign: Mapping[str, Any], told: Lines) -> str:
         differences=markdown_table(DIFFERS, found) if (found := list(differences(cells))) else "",
         promises=promises,
         promised=promised,
-        of={cell.key: row(cell.lines, SHORT) for cell in cells if cell.lines},
+        of={cell.key: row(cell.lines) for cell in cells if cell.lines},
         calm=f"{CALM_PERCENT:.0f} %",
         versions=", ".join(sorted({line["kafka"] for line in told.standing if line.get("kafka")})),
         missing=[c for c in cells if len(c.lines) < c.wanted],
@@ -183,7 +176,7 @@ def _rows(
 
 def _table(cells: Sequence[Measured]) -> str:
     """What the runs did."""
-    return _rows(cells, HEADS, [row(cell.lines, SHORT) for cell in cells])
+    return _rows(cells, HEADS, [row(cell.lines) for cell in cells])
 
 
 def _more(cells: Sequence[Measured]) -> str:

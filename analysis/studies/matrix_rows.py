@@ -8,43 +8,27 @@ majority speaks for the others.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Mapping, Sequence
 
 from analysis.measures.position import POSITIONS, position_of
 from analysis.studies.shares import (
     calm,
     checked,
     counts,
-    gaps,
     median_pressure,
     middle,
     middle_gap,
     share,
     some_runs,
-    spread,
 )
 from harness.model.runs.ledger import Line, write_outages
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
-    """How a row shows numbers over runs, and the longest gaps of runs."""
-
-    numbers: Callable[..., str]
-    gaps: Callable[..., str]
-
-
-SLASHES: Final = Form(numbers=spread, gaps=gaps)  # minimum / median / maximum
-SHORT: Final = Form(numbers=middle, gaps=middle_gap)  # the median, and in brackets the extremes
-
 HEADS = {
     "runs": "runs",
-    "lossy": "runs with loss",
-    "lost": "records lost",
-    "duplicating": "runs with duplicates",
-    "duplicates": "duplicates",
+    "lossy": "loss: runs affected (95 % CI)",
+    "lost": "lost",
+    "duplicating": "duplicates: runs affected (95 % CI)",
+    "duplicates": "twice",
     "gap": "no ack for, s",
     "position": "CAP",
     "pressure": "waited for a CPU",
@@ -70,18 +54,19 @@ def positions(lines: Sequence[Line]) -> Mapping[str, int]:
     return {name: counts[name] for name in POSITIONS if counts[name]}
 
 
-def row(lines: Sequence[Line], form: Form = SLASHES) -> dict[str, str]:
-    """A cell's row, by HEADS: shares with their intervals, and numbers over the runs. A run without
-    a verdict stands nowhere that is known, and tells of anomalies only what it saw."""
+def row(lines: Sequence[Line]) -> dict[str, str]:
+    """A cell's row, by HEADS: shares with their intervals, of other numbers the median and the
+    extremes. A run without a verdict stands nowhere that is known, and tells of anomalies only
+    what it saw."""
     seen = checked(lines)
     lost, twice = counts(seen, "lost"), counts(seen, "duplicate")
     return {
         "runs": str(len(lines)),
         "lossy": share(lost) if lost else "—",
-        "lost": form.numbers(lost),
+        "lost": middle(lost),
         "duplicating": share(twice) if twice else "—",
-        "duplicates": form.numbers(twice),
-        "gap": form.gaps(seen, digits=1),
+        "duplicates": middle(twice),
+        "gap": middle_gap(seen, digits=1),
         "position": ", ".join(f"{name} {n}" for name, n in positions(lines).items()) or "—",
         "pressure": median_pressure(seen),
     }

@@ -30,6 +30,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from analysis.anomalies import BY_NAME, NAMES
+from analysis.verdict.naming import amount_words
 
 # demand -> kind of window
 GAPS = {"produce-gap-s": "produce", "consume-gap-s": "consume", "process-gap-s": "process"}
@@ -60,8 +61,6 @@ WITHOUT_ACKS = {  # demand -> what nobody knows then
     "error-share": "nobody knows which sends failed",
 }
 DEMANDS = (*NAMES, *GAPS, *ISR_TIMES, *COUNTS, *QUANTILES, *SHARES)
-_SIGNS = {">=": "at least ", ">": "more than ", "<=": "at most ", "<": "less than "}
-_SIGNS |= dict.fromkeys(("=", "=="), "")
 FORM = re.compile(r"\s*(>=|<=|==|=|>|<)?\s*(\d+)\s*(%)?\s*")
 _NUMBER = r"\d+(?:\.\d+)?"
 _RANGE = (
@@ -84,12 +83,6 @@ _COUNTED = Form(pattern=FORM, noun="a demand", examples=("0", ">= 1", "<= 3"))
 _SECONDS = Form(pattern=LENGTH, noun="a demand in seconds", examples=(">= 8", "<= 2", "1.5 to 4"))
 _MS = Form(pattern=LENGTH, noun="a demand in ms", examples=("<= 500", ">= 20", "5 to 100"))
 _PERCENT = Form(pattern=SHARE, noun="a demand in %", examples=("<= 1 %", ">= 0.5 %", "1 to 5 %"))
-
-
-def amount_words(demand: str) -> str:
-    """How much a demand asks for, as people say it: `at least 1`, `at most 2`, `0`."""
-    sign, rest = re.fullmatch(r"\s*(>=|<=|==|=|>|<)?\s*(.*?)\s*", demand).groups()  # type: ignore[union-attr] # it fits any text
-    return f"{_SIGNS[sign or '=']}{rest}"
 
 
 def level_words(seen: float | None, unit: str) -> str:
