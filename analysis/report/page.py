@@ -16,6 +16,7 @@ arguments give the same bytes: the page knows no clock.
 """
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -180,7 +181,7 @@ def _broken(report: Row, usual: Mapping[str, Row]) -> dict[str, dict[str, str]]:
             broken[name] = {"tone": "bad"} | ({} if name in usual else new)
     for name, demand in demands.items():
         if demand["demand_met"] is False:
-            note = f"The scenario demands {amount_words(demand['demanded'])}: not met"
+            note = f"The scenario expects {amount_words(demand['demanded'])}: not met"
             new = {"name": name, "value": _value(demand), "note": note}
             kept = {"note": f"{note}; {usual[name]['note']}"} if name in usual else new
             broken[name] = {"tone": "bad"} | kept
@@ -232,7 +233,7 @@ def _window_tile(report: Row, kind: str, name: str, happened: int) -> dict[str, 
     if length_s:
         mine = [window for window in report["windows"] if window["kind"] == kind]
         worst = max(mine, key=lambda window: float(window["length_s"]), default=None)
-        note = _window_note(report, worst) if worst else ""
+        note = (_window_note(report, worst) + _in_all(mine)) if worst else ""
         return {"name": name, "value": wording.seconds(length_s), "note": note, "tone": "note"}
     if not happened or not report["counts"]["acked"]:
         return {
@@ -242,7 +243,9 @@ def _window_tile(report: Row, kind: str, name: str, happened: int) -> dict[str, 
             "tone": "doubt",
         }
     threshold = wording.milliseconds(report["threshold_ms"])
-    note = f"no stretch of {threshold} or more"
+    note = f"no acknowledged record waited {threshold} or longer to be read"
+    if kind != "consume":
+        note = f"no stretch of {threshold} or more"
     return {"name": name, "value": f"< {threshold}", "note": note, "tone": "quiet"}
 
 
@@ -259,6 +262,19 @@ def _window_note(report: Row, window: Row) -> str:
     still = " and still open at the end" if window["end_s"] is None else ""
     cause = f"fault {blamed}" if blamed else "no fault before it"
     return f"from {wording.moment(window['start_s'])}{still}; {cause}"
+
+
+def _in_all(windows: Sequence[Row]) -> str:
+    """How long it was down altogether; nothing for a single time. Partitions that were down at the
+    same time were down once."""
+    if len(windows) < 2:
+        return ""
+    down_s, until_s = 0.0, -math.inf
+    for window in sorted(windows, key=lambda window: float(window["start_s"])):
+        end_s = window["start_s"] + window["length_s"]
+        down_s += max(0.0, end_s - max(window["start_s"], until_s))
+        until_s = max(until_s, end_s)
+    return f"; in all {wording.seconds(down_s)}, in {len(windows):,} outages"
 
 
 def _findings(report: Row) -> dict[str, Any]:

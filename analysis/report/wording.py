@@ -30,6 +30,9 @@ TOLD = {
     "replication_factor": "replicas",
     "min.insync.replicas": "min.insync.replicas",
 }
+SESSION = "zookeeper.session.timeout.ms"
+NOT_OWN = ("harness", "to fit others")  # layers of brokers' settings that nobody asked for
+OWN_MAX = 6
 IN_FILE = re.compile(r"(.+), line \d+")  # a layer that is a file of the user's
 ACKS = {
     "all": "acks=all (every in-sync replica has the record)",
@@ -131,12 +134,14 @@ def whose_words(configuration: Row) -> str:
 def configuration_words(configuration: Row, untold: Collection[str] = ()) -> str:
     """What the clients asked for and the topic gave, in one line, and what of it is not told."""
     producer, topic = flat(configuration["producer"]), flat(configuration["topic"])
-    retries = by_one_name(producer).get("retries")
+    plainly = by_one_name(producer)
+    retries, until_ms = plainly.get("retries"), plainly.get("message.timeout.ms")
+    endless = "unlimited retries" if until_ms is None else f"retries for {_length(until_ms)}"
     idempotent = plain(producer.get("enable.idempotence", False)) == "true"
     words = [ACKS[acks_of(producer)]] if producer and "acks" not in untold else []
     if retries is not None:
         words.append(
-            {"0": "no retries", "2147483647": "unlimited retries"}.get(
+            {"0": "no retries", "2147483647": endless}.get(
                 plain(retries), f"{plain(retries)} retries"
             )
         )
@@ -146,9 +151,31 @@ def configuration_words(configuration: Row, untold: Collection[str] = ()) -> str
         words.append(count_of(int(str(topic["replication_factor"])), "replica"))
     if "replication_factor" in topic and "min.insync.replicas" not in untold:
         words.append(f"min.insync.replicas={min_isr(configuration)}")
+    unclean = {**flat(configuration["server"]), **topic}.get("unclean.leader.election.enable")
+    if plain(unclean) == "true":
+        words.append("unclean elections on")
     missing = [word for setting, word in TOLD.items() if setting in untold]
     known = [", ".join(words)] if words else []
     return "; ".join([*known, *([f"{NOT_TOLD}: {', '.join(missing)}"] if missing else [])])
+
+
+def broker_words(report: Row) -> str:
+    """Which Kafka it was, how long a session was, and what the scenario or its user set for the
+    brokers: `Kafka 3.9.2, ZooKeeper session of 2.00 s, replica.fetch.wait.max.ms=5`."""
+    server = flat(report["configuration"]["server"])
+    layers = report["configuration"].get("layers", {}).get("server", {})
+    own = [key for key, layer in layers.items() if layer not in NOT_OWN and key != SESSION]
+    told = [f"Kafka {kafka}"] if (kafka := report["versions"].get("kafka")) else []
+    told += [f"ZooKeeper session of {_length(server[SESSION])}"] if SESSION in server else []
+    told += [f"{key}={plain(server[key])}" for key in sorted(own)[:OWN_MAX] if key in server]
+    more = len(own) - OWN_MAX
+    return ", ".join([*told, *([f"and {more} more settings"] if more > 0 else [])])
+
+
+def _length(ms: object) -> str:
+    """Of a setting in ms, which may be anybody's."""
+    text = plain(ms)
+    return seconds(int(text) / 1000) if text.isdecimal() else f"{text} ms"
 
 
 def fault_counts(faults: Sequence[Row], planned: int, untold: Collection[str] = ()) -> str:
@@ -176,10 +203,10 @@ def remark(finding: Row, *, provable: bool) -> Remark:
             else "Seen; whether it breaks a promise is unknown",
         )
     if demanded is not None and finding["demand_met"] is False:
-        return Remark(tone="bad", words=f"The scenario demands {amount_words(demanded)}: not met")
+        return Remark(tone="bad", words=f"The scenario expects {amount_words(demanded)}: not met")
     if demanded is not None and finding["demand_met"] is None:
         return Remark(
-            tone="doubt", words=f"The scenario demands {amount_words(demanded)}: not known"
+            tone="doubt", words=f"The scenario expects {amount_words(demanded)}: not known"
         )
     if not count and not provable:
         return Remark(tone="doubt", words="None found, which proves nothing in this run")
@@ -191,7 +218,7 @@ def _content(count: int, demanded: str | None, *, forbidden: bool) -> Remark:
     if demanded is not None:
         allowed = "Allowed here, and as" if count and not forbidden else "As"
         return Remark(
-            tone="good", words=f"{allowed} the scenario demands ({amount_words(demanded)})"
+            tone="good", words=f"{allowed} the scenario expects ({amount_words(demanded)})"
         )
     if count:
         return Remark(tone="note", words="Seen; allowed here")

@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from analysis.studies.matrix_rows import HEADS, row
+from analysis.studies.matrix_rows import row
 from analysis.studies.pages import markdown_table, page
+from analysis.studies.shares import checked, counts, middle
 from harness.model.campaigns.matrix import Place
 from harness.model.runs.ledger import Lines
 
@@ -38,17 +39,27 @@ ROWS: Final = (
         {ACKS: "all", MIN_ISR: 1, UNCLEAN: True},
     ),
 )
-COLUMNS: Final = ("lossy", "lost", "duplicating", "gap")
+HEADS: Final = (
+    *("settings", "what breaks", "runs affected by loss (95 % CI)", "records lost in these"),
+    *("runs affected by duplicates (95 % CI)", "duplicates in these", "no ack for, s"),
+)
 
 
 def table(_: Mapping[str, Any], ledger: Lines) -> str:
-    """A row for each of ROWS: shares with their intervals, else the median and the extremes."""
+    """A row for each of ROWS: shares with their intervals, and of the affected runs the median and
+    the extremes of what they lost or repeated."""
     rows = []
     for settings, broken, scenario, values in ROWS:
         place = Place(scenario=scenario, settings=values)
-        told = row([line for line in ledger.standing if line["cell"] == place.name])
-        rows.append([settings, broken, *(told[name] for name in COLUMNS)])
-    return markdown_table(["settings", "what breaks", *(HEADS[name] for name in COLUMNS)], rows)
+        mine = [line for line in ledger.standing if line["cell"] == place.name]
+        told = row(mine)
+        lost, twice = (
+            middle([count for count in counts(checked(mine), name) if count])
+            for name in ("lost", "duplicate")
+        )
+        shares = (told["lossy"], lost, told["duplicating"], twice)
+        rows.append([settings, broken, *shares, told["gap"]])
+    return markdown_table(HEADS, rows)
 
 
 def with_table(text: str, made: str) -> str:

@@ -3,7 +3,7 @@
 Where something that happened permits them, or nothing does, the table has a part for each cause,
 with how many records it has: all of them, also where only some are listed.
 
-    1 lost by 1: kill → kafka2 (kafka1 led partition 0 instead of kafka2, at 17.31 s)
+    1 lost by fault 1: kill → kafka2 (kafka1 led partition 0 instead of kafka2, at 17.31 s)
     value          offset        acked (s)   leader then
     503            4,711         5.000       kafka1
                    partition 0               epoch 2
@@ -18,7 +18,7 @@ What permits a record and the faults around it are told in one sentence: the fau
 to belong to it, and what happened.
 
     acked at 49.21 s    4: kill → kafka1 from 49.21 s    kafka2 leads instead of kafka1 at 50.71 s
-    =>  lost by 4: kill → kafka1 (kafka2 led partition 0 instead of kafka1, at 50.71 s)
+    =>  lost by fault 4: kill → kafka1 (kafka2 led partition 0 instead of kafka1, at 50.71 s)
 
 A change of leader belongs to the last fault injected before it that was in force since the record
 was sent; one that hit the record's leader goes before others. Where the configuration alone permits
@@ -288,11 +288,11 @@ def _named(row: Row, cause: Row | None, faults: Sequence[Row]) -> str | None:
     names = fault_names(faults)
     if cause is not None and cause["at_s"] is not None:
         number = cause["fault"] if cause["fault"] is not None else _before(row, cause, faults)
-        return None if number is None else names.get(number, str(number))
+        return None if number is None else f"fault {names.get(number, number)}"
     if during := row.get("faults"):
-        return f"during {names.get(during[-1], during[-1])}"
+        return f"during fault {names.get(during[-1], during[-1])}"
     following = row.get("next_fault")
-    return None if following is None else f"before {names.get(following, following)}"
+    return None if following is None else f"before fault {names.get(following, following)}"
 
 
 def _before(row: Row, cause: Row, faults: Sequence[Row]) -> int | None:

@@ -12,7 +12,14 @@ from analysis.verdict.naming import amount_words
 
 TEMPLATES = files("analysis.report") / "templates"
 FILTERS = ("number", "seconds", "moment", "utc", "milliseconds", "plain", "flat", "fault_name")
-WORDS = ("configuration_words", "whose_words", "fault_counts", "roles_words", "count_of")
+WORDS = (
+    "broker_words",
+    "configuration_words",
+    "whose_words",
+    "fault_counts",
+    "roles_words",
+    "count_of",
+)
 
 
 def environment() -> Environment:

@@ -87,7 +87,7 @@ def test_with_acks_0_nothing_acknowledged_is_no_record_kept() -> None:
         ("valid", (), "kept", False, "as this configuration promises"),
         (
             *("valid", (), "lost", True),
-            "this configuration allows that, and the scenario's demands are met",
+            "this configuration allows that, and what the scenario expects was seen",
         ),
         ("valid", (), "disturbed", False, "this configuration allows that"),
         ("invalid", ("lost: 3 seen",), "lost", True, "lost: 3 seen"),

@@ -33,11 +33,11 @@ def test_a_cell_of_the_matrix_has_its_row_by_its_name() -> None:
     plan = Campaign.model_validate(tomllib.loads(FILE.read_text()))
     cell = "one-kill/acks=1,min.insync.replicas=1,unclean.leader.election.enable=false"
 
-    rows = readme.table({}, Lines(all=[line(cell, 0), line(cell, 3)])).splitlines()
+    rows = readme.table({}, Lines(all=[line(cell, lost) for lost in (0, 3, 0, 8)])).splitlines()
 
-    told = "| acks=1 | the leader is killed | 1 of 2 (9–91 %) | 1.5 (0–3) | 0 of 2 (0–66 %) | 2.5 |"
-    assert rows[2] == told
-    assert "| — | — | — | — |" in rows[3]
+    told = "2 of 4 (15–85 %) | 5.5 (3–8) | 0 of 4 (0–49 %) | — | 2.5"
+    assert rows[2] == f"| acks=1 | the leader is killed | {told} |"
+    assert "| — | — | — | — | — |" in rows[3]
     named = {
         Place(scenario=scenario, settings=settings).name for _, _, scenario, settings in readme.ROWS
     }

@@ -58,7 +58,7 @@ def test_the_killer_is_named_over_its_records_and_neither_the_fault_after_it_nor
 
     assert heads(table) == ["value", "acked (s)", "leader then"]
     (part,) = table["parts"]
-    assert part.title == f"1 lost by 0: kill → kafka1 ({WORDS})"
+    assert part.title == f"1 lost by fault 0: kill → kafka1 ({WORDS})"
     assert part.rows[0][0].text == "503"
 
 
@@ -76,9 +76,9 @@ def test_each_cause_has_its_records_and_says_how_many_it_has_besides() -> None:
         (part.title, part.why, [row[0].text for row in part.rows]) for part in table["parts"]
     ] == [
         ("1 that nothing that happened permits", "", ["8"]),
-        (f"170 lost by 0: kill → kafka1 ({WORDS})", "", ["503"]),
+        (f"170 lost by fault 0: kill → kafka1 ({WORDS})", "", ["503"]),
         (f"1 lost by {WORDS.replace('6.00', '9.00')}", "in doubt: nobody saw who led", []),
-        ("Lost by before 1 (the configuration permits it)", "", ["7"]),
+        ("Lost by before fault 1 (the configuration permits it)", "", ["7"]),
     ]
 
 
@@ -88,41 +88,43 @@ def test_a_fault_injected_between_the_ack_and_the_change_of_leader_is_the_killer
 
     _, words = blamed(row, [cause(6.0)], kill(1, 5.1, 8.0, "kafka1"))
 
-    assert words == f"1: kill → kafka1 ({WORDS})"
+    assert words == f"fault 1: kill → kafka1 ({WORDS})"
 
 
 def test_of_two_faults_the_one_that_hit_the_record_s_leader_is_named() -> None:
     faults = [kill(0, 4.99, None, "kafka1"), kill(1, 5.5, None, "kafka3")]
-    assert blamed(record(), [cause(6.0)], *faults)[1] == f"0: kill → kafka1 ({WORDS})"
+    assert blamed(record(), [cause(6.0)], *faults)[1] == f"fault 0: kill → kafka1 ({WORDS})"
 
     faults[0]["nodes"] = ["zk1"]
-    assert blamed(record(), [cause(6.0)], *faults)[1] == f"1: kill → kafka3 ({WORDS})"
+    assert blamed(record(), [cause(6.0)], *faults)[1] == f"fault 1: kill → kafka3 ({WORDS})"
 
 
 @pytest.mark.parametrize("healed_s", [4.0, None])
 def test_a_fault_that_was_healed_before_the_send_is_nobody_s_killer(healed_s: float | None) -> None:
     _, words = blamed(record(), [cause(6.0)], kill(0, 1.0, healed_s, "kafka1"))
 
-    assert words == (WORDS if healed_s else f"0: kill → kafka1 ({WORDS})")
+    assert words == (WORDS if healed_s else f"fault 0: kill → kafka1 ({WORDS})")
 
 
 def test_a_fault_after_the_change_of_leader_is_nobody_s_killer() -> None:
     faults = [kill(0, 4.99, None, "kafka1"), kill(1, 6.5, None, "kafka1")]
 
-    assert blamed(record(), [cause(6.0)], *faults)[1] == f"0: kill → kafka1 ({WORDS})"
+    assert blamed(record(), [cause(6.0)], *faults)[1] == f"fault 0: kill → kafka1 ({WORDS})"
 
 
 def test_a_cause_that_knows_its_fault_is_believed() -> None:
     faults = [kill(0, 4.99, None, "kafka1"), kill(1, 5.5, None, "kafka3")]
 
-    assert blamed(record(), [cause(6.0, fault=1)], *faults)[1] == f"1: kill → kafka3 ({WORDS})"
+    assert (
+        blamed(record(), [cause(6.0, fault=1)], *faults)[1] == f"fault 1: kill → kafka3 ({WORDS})"
+    )
 
 
 @pytest.mark.parametrize(
     ("faults", "following", "words"),
     [
-        ([0], 1, "during 0: kill → kafka1 (the configuration permits it)"),
-        ([], 1, "before 1: kill → kafka2 (the configuration permits it)"),
+        ([0], 1, "during fault 0: kill → kafka1 (the configuration permits it)"),
+        ([], 1, "before fault 1: kill → kafka2 (the configuration permits it)"),
         ([], None, "the configuration permits it"),
     ],
 )
@@ -140,7 +142,7 @@ def test_what_nothing_permits_is_said_to_be_so() -> None:
 
     _, words = blamed(row, [], kill(0, 4.99, 8.0, "kafka1"))
 
-    assert words == "during 0: kill → kafka1 (nothing that happened)"
+    assert words == "during fault 0: kill → kafka1 (nothing that happened)"
 
 
 def test_a_cause_that_may_not_have_happened_is_in_doubt() -> None:
@@ -148,7 +150,7 @@ def test_a_cause_that_may_not_have_happened_is_in_doubt() -> None:
 
     _, words = blamed(row, [cause(6.0, sure=False)], kill(0, 4.99, 8.0, "kafka1"))
 
-    assert str(words).startswith("0: kill → kafka1 (in doubt: kafka2 led partition 0")
+    assert str(words).startswith("fault 0: kill → kafka1 (in doubt: kafka2 led partition 0")
 
 
 def test_of_a_cause_that_may_not_have_reached_them_all_each_record_is_in_its_own_part() -> None:
