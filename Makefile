@@ -97,12 +97,11 @@ configurations: ## make the matrix' runs that are still missing (hours), then wr
 	    $(BIN)/python -m analysis.studies.configurations docs/configurations.toml && \
 	    $(BIN)/python -m analysis.studies.readme docs/configurations.toml && exit $$code
 
-study: ## make the study's runs that are still missing (hours), then write docs/study.md and docs/faq.md
+study: ## make the study's runs that are still missing (hours), then write docs/study.md, study-older.md and faq.md
 	$(SETUP)
 	@$(BIN)/kafka-harness campaign docs/study.toml --resume; code=$$?; \
 	    $(BIN)/python -m analysis.studies.study docs/study.toml && \
-	    $(BIN)/python -m analysis.studies.faq docs/study.toml && \
-	    $(BIN)/python -m analysis.studies.readme docs/study.toml && exit $$code
+	    $(BIN)/python -m analysis.studies.faq docs/study.toml && exit $$code
 
 backends-table: ## make the missing runs of the same scenarios on each backend (hours; ON="--backends local"), then write docs/backends.md
 	$(SETUP)

@@ -5,11 +5,11 @@
     python -m scripts.evidence keep RESULTS CELL/RUN …           the same of single runs
 
 Kept is a cell's first run: of those that count, and whose line has the digest of their history, the
-one of the least seed. So nobody chose it by what it says. Beside them are the runs that
-docs/study.md tells one by one (analysis.studies.study: led_alone, unanswered), named by their ids
-with a "-" for the "/". A folder has what judging needs (run.json and the sealed history) and
-report.json; two have their pages for README. All pages are made in results/evidence. A later
-release may say more in report.json, and nothing else.
+one of the least seed. So nobody chose it by what it says. Beside them are the runs that the study's
+pages tell one by one (analysis.studies.study: led_alone, unanswered), named by their ids with a "-"
+for the "/". A folder has what judging needs (run.json and the sealed history) and report.json; two
+have their pages for README. All pages are made in results/evidence. A later release may say more in
+report.json, and nothing else.
 """
 
 from __future__ import annotations

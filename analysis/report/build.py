@@ -159,12 +159,11 @@ def report(run: Run, found: Found, permission: Permission) -> dict[str, Any]:
 
 def _labels(run: Run, judged: Judged, acked: int) -> dict[str, Any]:
     """What everybody reads first."""
-    demanded = bool(run.scenario.get("expect"))
-    return {
-        "outcome": outcome(judged.judgements, judged.doubts, acked),
-        "verdict_words": verdict_words(judged.verdict, demanded=demanded),
-        "cap": cap(judged.verdict, judged.judgements, judged.doubts, judged.available),
-    }
+    told = outcome(judged.judgements, judged.doubts, acked)
+    expect = bool(run.scenario.get("expect"))
+    words = verdict_words(judged.verdict, told["data"], demanded=expect)
+    letters = cap(judged.verdict, judged.judgements, judged.doubts, judged.available)
+    return {"outcome": told, "verdict_words": words, "cap": letters}
 
 
 def _judged(run: Run, found: Found, permission: Permission) -> Judged:

@@ -18,6 +18,7 @@ from analysis.anomalies import ANOMALIES
 from analysis.measures.cap import Availability
 from analysis.report.wording import count_of
 from analysis.run_facts.configuration import Facts
+from analysis.verdict.demands import demanded_words
 from analysis.verdict.judge import Counted, Gap, Judgement, Level, Verdict
 from harness.model.plan import Telling
 from harness.model.untold import BEGINS, FAULTS
@@ -225,7 +226,7 @@ def _defaults(judged: Judged) -> str:
 
 def _demands(judgements: Mapping[str, Judgement]) -> list[str]:
     return [
-        f"The scenario demands {name} {judgement.demand.text}, but {judgement.count:,} "
+        f"The scenario demands {demanded_words(name, judgement.demand)}, but {judgement.count:,} "
         f"{'was' if judgement.count == 1 else 'were'} seen."
         for name, judgement in judgements.items()
         if judgement.demand and judgement.demand_met is False
@@ -239,10 +240,10 @@ def _gap_demands(gaps: Mapping[str, Gap | Counted | Level]) -> list[str]:
         "process-gap-s": "the consumer group",
     }
     return [
-        f"The scenario demands that {what[name]} stop for {gap.demand.text} s, but the longest "
+        f"The scenario demands that {what[name]} stop for {gap.demand.amount} s, but the longest "
         f"stop was {gap.longest_s:.1f} s."
         if isinstance(gap, Gap) and name in what
-        else f"The scenario demands {name} {gap.demand.text}, but {gap.describe()}."
+        else f"The scenario demands {name} {gap.demand.amount}, but {gap.describe()}."
         for name, gap in gaps.items()
         if gap.met is False
     ]

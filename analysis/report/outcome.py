@@ -61,8 +61,13 @@ def _others(judgements: Mapping[str, Judgement]) -> Iterator[tuple[str, str]]:
             yield anomaly.name, count_of(judgement.count, anomaly.noun)
 
 
-def verdict_words(verdict: Verdict, *, demanded: bool) -> str:
-    """What the verdict says: that all is as it should be, what broke, or what is missing."""
+def verdict_words(verdict: Verdict, data: str, *, demanded: bool) -> str:
+    """What the verdict says: that all is as it should be, what broke, or what is missing. `data` is
+    the outcome's kind: what was lost or disturbed is not promised, it is allowed."""
+    if verdict.name == "valid" and data in ("lost", "disturbed"):
+        return (
+            "this configuration allows that" + ", and what the scenario expects was seen" * demanded
+        )
     if verdict.name == "valid":
         return "as this configuration promises" + " and this scenario expects" * demanded
     more = len(verdict.reasons) - 1

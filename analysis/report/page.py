@@ -16,6 +16,7 @@ arguments give the same bytes: the page knows no clock.
 """
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -42,6 +43,7 @@ from analysis.report.parts.templates import environment, style
 from analysis.report.timeline import burst, end_of, figure, reads_word
 from analysis.run_facts.untold import gaps_untold
 from analysis.verdict.demands import level_words
+from analysis.verdict.naming import amount_words
 from harness.model.untold import BEGINS
 
 Row = Mapping[str, Any]
@@ -178,7 +180,7 @@ def _broken(report: Row, usual: Mapping[str, Row]) -> dict[str, dict[str, str]]:
             broken[name] = {"tone": "bad"} | ({} if name in usual else new)
     for name, demand in demands.items():
         if demand["demand_met"] is False:
-            note = f"The scenario demands {demand['demanded']}: not met"
+            note = f"The scenario expects {amount_words(demand['demanded'])}: not met"
             new = {"name": name, "value": _value(demand), "note": note}
             kept = {"note": f"{note}; {usual[name]['note']}"} if name in usual else new
             broken[name] = {"tone": "bad"} | kept
@@ -230,7 +232,7 @@ def _window_tile(report: Row, kind: str, name: str, happened: int) -> dict[str, 
     if length_s:
         mine = [window for window in report["windows"] if window["kind"] == kind]
         worst = max(mine, key=lambda window: float(window["length_s"]), default=None)
-        note = _window_note(report, worst) if worst else ""
+        note = (_window_note(report, worst) + _in_all(mine)) if worst else ""
         return {"name": name, "value": wording.seconds(length_s), "note": note, "tone": "note"}
     if not happened or not report["counts"]["acked"]:
         return {
@@ -240,7 +242,9 @@ def _window_tile(report: Row, kind: str, name: str, happened: int) -> dict[str, 
             "tone": "doubt",
         }
     threshold = wording.milliseconds(report["threshold_ms"])
-    note = f"no stretch of {threshold} or more"
+    note = f"no acknowledged record waited {threshold} or longer to be read"
+    if kind != "consume":
+        note = f"no stretch of {threshold} or more"
     return {"name": name, "value": f"< {threshold}", "note": note, "tone": "quiet"}
 
 
@@ -259,8 +263,22 @@ def _window_note(report: Row, window: Row) -> str:
     return f"from {wording.moment(window['start_s'])}{still}; {cause}"
 
 
-def _findings(report: Row) -> list[dict[str, Any]]:
-    """The anomalies with a remark each; those that convict first, then those seen."""
+def _in_all(windows: Sequence[Row]) -> str:
+    """How long it was down altogether; nothing for a single time. Partitions that were down at the
+    same time were down once."""
+    if len(windows) < 2:
+        return ""
+    down_s, until_s = 0.0, -math.inf
+    for window in sorted(windows, key=lambda window: float(window["start_s"])):
+        end_s = window["start_s"] + window["length_s"]
+        down_s += max(0.0, end_s - max(window["start_s"], until_s))
+        until_s = max(until_s, end_s)
+    return f"; in all {wording.seconds(down_s)}, in {len(windows):,} outages"
+
+
+def _findings(report: Row) -> dict[str, Any]:
+    """The anomalies with a remark each: `told`, those that convict first, then those seen or
+    demanded; and folded `none`, of which none was seen."""
     sure = wording.provable(report)
     rows = [
         {
@@ -268,13 +286,28 @@ def _findings(report: Row) -> list[dict[str, Any]]:
             "meaning": BY_NAME[name].meaning if name in BY_NAME else "",
             "lasted": _lasted(name, finding),
             "remark": wording.remark(finding, provable=sure),
-            "evidence": evidence(name, finding["examples"], report),
-            "causes": _causes(name, report["causes"]),
+            "evidence": evidence(name, finding, report),
             **finding,
         }
         for name, finding in report["anomalies"].items()
     ]
-    return sorted(rows, key=lambda row: (row["remark"].tone != "bad", not row["count"]))
+    told = [row for row in rows if row["count"] or row["demanded"] is not None]
+    none = [row for row in rows if row not in told]
+    return {
+        "told": sorted(told, key=lambda row: (row["remark"].tone != "bad", not row["count"])),
+        "none": none,
+        "none_words": _none_words(none, others=bool(told), sure=sure),
+    }
+
+
+def _none_words(rows: Sequence[Row], *, others: bool, sure: bool) -> str:
+    """`11 other anomalies: none seen; 9 of them are forbidden here`."""
+    what = f"{len(rows)} {'other ' * others}{'anomaly' if len(rows) == 1 else 'anomalies'}"
+    if not sure:
+        return f"{what}: none seen, which proves nothing in this run"
+    forbidden = sum(row["forbidden"] for row in rows)
+    are = "is" if forbidden == 1 else "are"
+    return f"{what}: none seen" + (f"; {forbidden} of them {are} forbidden here" * bool(forbidden))
 
 
 def _lasted(name: str, finding: Row) -> str:
@@ -283,17 +316,6 @@ def _lasted(name: str, finding: Row) -> str:
         return ""
     p50, most = wording.seconds(lengths["p50"]), wording.seconds(lengths["max"])
     return f"; {BY_NAME[name].lasts} it took {p50} at the median, {most} at most"
-
-
-def _causes(anomaly: str, causes: Sequence[Row]) -> list[Row]:
-    """What permits some of an anomaly's records, or may; the configuration alone is told with its
-    promise."""
-    return [
-        {**cause, "count": cause[key][anomaly], "sure": key == "permitted"}
-        for cause in causes
-        for key in ("permitted", "in_doubt")
-        if anomaly in cause[key] and cause["at_s"] is not None
-    ]
 
 
 def _longest(windows: Sequence[Row], key: str) -> list[Row]:
@@ -325,8 +347,9 @@ def leadership(report: Row) -> dict[str, Any] | None:
 def _picture(
     report: Row, timeline: Sequence[Row], views: Sequence[Row], looks: Sequence[Row]
 ) -> dict[str, Any] | None:
-    """What the page's script needs to draw; None for a run without a timeline."""
-    if not timeline:
+    """What the page's script needs to draw; None for a run without a timeline, or with nothing
+    to draw on it."""
+    if not timeline or not (report["counts"]["sends"] or report["faults"]):
         return None
     drawing = figure(report, timeline, views, looks)
     return {

@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from analysis.verdict.naming import amount_words
 from harness.model.client_settings import acks_of, by_one_name
 from harness.model.untold import FAULTS
 
@@ -29,6 +30,9 @@ TOLD = {
     "replication_factor": "replicas",
     "min.insync.replicas": "min.insync.replicas",
 }
+SESSION = "zookeeper.session.timeout.ms"
+NOT_OWN = ("harness", "to fit others")  # layers of brokers' settings that nobody asked for
+OWN_MAX = 6
 IN_FILE = re.compile(r"(.+), line \d+")  # a layer that is a file of the user's
 # Above these the host may have shaped the result: its CPUs were taken, crowded, or rationed.
 STARVED = {"steal_percent": 5.0, "pressure_some_percent": 60.0, "cgroup_throttled_s": 1.0}
@@ -92,7 +96,7 @@ def is_starved(host: Row) -> bool:
 def remarks(report: Row) -> list[Remark]:
     """What else a reader must know of the run, whatever was found in it, in one sentence each."""
     found = []
-    if is_starved(report.get("host") or {}):
+    if report["counts"]["sends"] and is_starved(report.get("host") or {}):
         words = "The host was short of CPU: gaps and latencies may be the host’s, not Kafka’s."
         found.append(Remark(tone="doubt", words=words))
     if planned_s := report["rates"].get("planned_s"):
@@ -155,12 +159,14 @@ def whose_words(configuration: Row) -> str:
 def configuration_words(configuration: Row, untold: Collection[str] = ()) -> str:
     """What the clients asked for and the topic gave, in one line, and what of it is not told."""
     producer, topic = flat(configuration["producer"]), flat(configuration["topic"])
-    retries = by_one_name(producer).get("retries")
+    plainly = by_one_name(producer)
+    retries, until_ms = plainly.get("retries"), plainly.get("message.timeout.ms")
+    endless = "unlimited retries" if until_ms is None else f"retries for {_length(until_ms)}"
     idempotent = plain(producer.get("enable.idempotence", False)) == "true"
     words = [ACKS[acks_of(producer)]] if producer and "acks" not in untold else []
     if retries is not None:
         words.append(
-            {"0": "no retries", "2147483647": "unlimited retries"}.get(
+            {"0": "no retries", "2147483647": endless}.get(
                 plain(retries), f"{plain(retries)} retries"
             )
         )
@@ -170,9 +176,31 @@ def configuration_words(configuration: Row, untold: Collection[str] = ()) -> str
         words.append(count_of(int(str(topic["replication_factor"])), "replica"))
     if "replication_factor" in topic and "min.insync.replicas" not in untold:
         words.append(f"min.insync.replicas={min_isr(configuration)}")
+    unclean = {**flat(configuration["server"]), **topic}.get("unclean.leader.election.enable")
+    if plain(unclean) == "true":
+        words.append("unclean elections on")
     missing = [word for setting, word in TOLD.items() if setting in untold]
     known = [", ".join(words)] if words else []
     return "; ".join([*known, *([f"{NOT_TOLD}: {', '.join(missing)}"] if missing else [])])
+
+
+def broker_words(report: Row) -> str:
+    """Which Kafka it was, how long a session was, and what the scenario or its user set for the
+    brokers: `Kafka 3.9.2, ZooKeeper session of 2.00 s, replica.fetch.wait.max.ms=5`."""
+    server = flat(report["configuration"]["server"])
+    layers = report["configuration"].get("layers", {}).get("server", {})
+    own = [key for key, layer in layers.items() if layer not in NOT_OWN and key != SESSION]
+    told = [f"Kafka {kafka}"] if (kafka := report["versions"].get("kafka")) else []
+    told += [f"ZooKeeper session of {_length(server[SESSION])}"] if SESSION in server else []
+    told += [f"{key}={plain(server[key])}" for key in sorted(own)[:OWN_MAX] if key in server]
+    more = len(own) - OWN_MAX
+    return ", ".join([*told, *([f"and {more} more settings"] if more > 0 else [])])
+
+
+def _length(ms: object) -> str:
+    """Of a setting in ms, which may be anybody's."""
+    text = plain(ms)
+    return seconds(int(text) / 1000) if text.isdecimal() else f"{text} ms"
 
 
 def fault_counts(faults: Sequence[Row], planned: int, untold: Collection[str] = ()) -> str:
@@ -200,9 +228,11 @@ def remark(finding: Row, *, provable: bool) -> Remark:
             else "Seen; whether it breaks a promise is unknown",
         )
     if demanded is not None and finding["demand_met"] is False:
-        return Remark(tone="bad", words=f"The scenario demands {demanded}: not met")
+        return Remark(tone="bad", words=f"The scenario expects {amount_words(demanded)}: not met")
     if demanded is not None and finding["demand_met"] is None:
-        return Remark(tone="doubt", words=f"The scenario demands {demanded}: not known")
+        return Remark(
+            tone="doubt", words=f"The scenario expects {amount_words(demanded)}: not known"
+        )
     if not count and not provable:
         return Remark(tone="doubt", words="None found, which proves nothing in this run")
     return _content(count, demanded, forbidden=finding["forbidden"])
@@ -212,7 +242,9 @@ def _content(count: int, demanded: str | None, *, forbidden: bool) -> Remark:
     """A finding that breaks neither a promise nor a demand."""
     if demanded is not None:
         allowed = "Allowed here, and as" if count and not forbidden else "As"
-        return Remark(tone="good", words=f"{allowed} the scenario demands ({demanded})")
+        return Remark(
+            tone="good", words=f"{allowed} the scenario expects ({amount_words(demanded)})"
+        )
     if count:
         return Remark(tone="note", words="Seen; allowed here")
     if forbidden:

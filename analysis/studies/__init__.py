@@ -1,1 +1,1 @@
-"""Pages made of many runs: docs/study.md, docs/faq.md and docs/backends.md."""
+"""Pages made of many runs: docs/{study,study-older,configurations,faq,backends}.md."""

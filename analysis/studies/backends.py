@@ -18,7 +18,7 @@ from typing import Any
 
 from analysis.studies.beside import beside
 from analysis.studies.pages import template, write_page
-from analysis.studies.shares import CALM_PERCENT, calm, checked, spread
+from analysis.studies.shares import CALM_PERCENT, calm, checked, middle, some_runs
 from harness.model.runs.ledger import Line, Lines
 
 GAP_S = 0.5  # a difference of gaps that is worth a sentence
@@ -73,13 +73,10 @@ def demanded(runs: Sequence[Line]) -> str:
 
 
 def measured(measure: Measure, runs: Sequence[Line]) -> str:
-    """Minimum, median and maximum of the checked runs; one number where all are the same. Gaps of
+    """The median and the extremes of the checked runs; one number where all are the same. Gaps of
     the calm ones, with their number where some are not."""
     values = measure.values(runs)
-    some = "" if len(values) == len(checked(runs)) else f" (of {len(values)})"
-    if len(set(values)) == 1:
-        return f"{values[0]:.{measure.digits}f}{some}"
-    return f"{spread(values, measure.digits)}{some}"
+    return middle(values, measure.digits or None) + some_runs(len(values), len(checked(runs)))
 
 
 def differences(campaign: Mapping[str, Any], lines: Sequence[Line]) -> list[str]:

@@ -18,8 +18,9 @@ from typing import Any, Final
 
 from analysis.measures.position import POSITIONS
 from analysis.studies.beside import beside
-from analysis.studies.matrix_rows import HEADS, MORE_HEADS, more, positions, row
-from analysis.studies.pages import markdown_table, page, template
+from analysis.studies.matrix_rows import HEADS as ALL_HEADS
+from analysis.studies.matrix_rows import MORE_HEADS, more, positions, row
+from analysis.studies.pages import lean_table, markdown_table, page, template
 from analysis.studies.shares import CALM_PERCENT, checked, counts, share, wilson
 from harness.model.campaigns.campaign import Campaign
 from harness.model.campaigns.matrix import in_words, short
@@ -27,6 +28,15 @@ from harness.model.kafka_text import kafka_text
 from harness.model.runs.ledger import Line, Lines
 
 JUDGED: Final = {"lost": "loss", "duplicate": "duplicates"}
+FAULTS: Final = {
+    "one-kill": "The leader is killed (SIGKILL), and comes back 12 s later.",
+    "one-cut-then-kill": "The leader is cut from its followers, not from ZooKeeper and clients. "
+    "Two seconds after it is alone in the ISR it is killed. It comes back 17 s later.",
+    "one-pause": "The leader stands still (SIGSTOP) for 12 s.",
+    "one-power-loss": "All brokers lose what they had not synced, and come back after a second.",
+}
+HEADS: Final = {key: head for key, head in ALL_HEADS.items() if key != "pressure"}
+ONCE: Final = {"runs": (None, "{} runs each.")}
 COLOURS: Final = {
     "CP": "#2b6cb0",
     "AP": "#c05621",
@@ -40,6 +50,7 @@ COLOURS: Final = {
 class Measured:
     """A cell of a matrix, and its runs that count."""
 
+    key: str
     scenario: str
     settings: Mapping[str, Any]
     wanted: int
@@ -61,6 +72,7 @@ def measured(campaign: Mapping[str, Any], lines: Sequence[Line]) -> list[Measure
     """All cells of a campaign's matrices."""
     return [
         Measured(
+            key=cell.key,
             scenario=cell.scenario,
             settings={key: cell.set[key] for key in matrix.axes},
             wanted=cell.repeats,
@@ -76,16 +88,18 @@ def render(campaign: Mapping[str, Any], told: Lines) -> str:
     """The whole page."""
     cells = measured(campaign, told.standing)
     groups = _groups(cells)
+    begun = [group for group in groups if _begun(group)]
+    promises, promised = _promises(cells)
     return template("configurations.md.j2").render(
         cells=cells,
-        tables=[
-            (group[0].scenario, _heading(group, groups), _table(group), _more(group))
-            for group in groups
-            if _begun(group)
-        ],
+        faults={group[0].scenario: FAULTS.get(group[0].scenario, "") for group in groups},
+        one_table=[(_new(group, begun[0]), _table(group)) for group in _alike(begun)],
+        tables=[(group[0].scenario, _heading(group, groups), _more(group)) for group in begun],
         not_begun=[(group[0].scenario, group) for group in groups if not _begun(group)],
-        differences=list(differences(cells)),
-        promises=promises(cells),
+        differences=markdown_table(DIFFERS, found) if (found := list(differences(cells))) else "",
+        promises=promises,
+        promised=promised,
+        of={cell.key: row(cell.lines) for cell in cells if cell.lines},
         calm=f"{CALM_PERCENT:.0f} %",
         versions=", ".join(sorted({line["kafka"] for line in told.standing if line.get("kafka")})),
         missing=[c for c in cells if len(c.lines) < c.wanted],
@@ -116,8 +130,13 @@ def _groups(cells: Sequence[Measured]) -> list[list[Measured]]:
 def _heading(group: Sequence[Measured], groups: Sequence[Sequence[Measured]]) -> str:
     """What tells a table from an earlier one of the same scenario: the settings that are new."""
     first = next(each for each in groups if each[0].scenario == group[0].scenario)
-    new = [short(key) for key in group[0].settings if key not in first[0].settings]
-    return f": {', '.join(new)}" if new else ""
+    new = _new(group, first)
+    return f": {new}" if new else ""
+
+
+def _new(group: Sequence[Measured], first: Sequence[Measured]) -> str:
+    """The settings of a table that the first one has not."""
+    return ", ".join(short(key) for key in group[0].settings if key not in first[0].settings)
 
 
 def _begun(group: Sequence[Measured]) -> bool:
@@ -135,12 +154,29 @@ def _parts(found: Mapping[str, int], runs: int) -> list[dict[str, Any]]:
     return parts
 
 
+def _alike(groups: Sequence[Sequence[Measured]]) -> list[list[Measured]]:
+    """The cells of these groups that vary the same settings, whatever breaks."""
+    alike: dict[tuple[str, ...], list[Measured]] = {}
+    for group in groups:
+        alike.setdefault(tuple(group[0].settings), []).extend(group)
+    return list(alike.values())
+
+
+def _rows(
+    cells: Sequence[Measured], heads: Mapping[str, str], told: Sequence[Mapping[str, str]]
+) -> str:
+    """A table of cells that vary the same settings: what breaks, the settings, and what is told."""
+    axes = {key: short(key) for key in cells[0].settings}
+    rows: list[dict[str, str]] = []
+    for cell, each in zip(cells, told, strict=True):
+        settings = {key: kafka_text(value) for key, value in cell.settings.items()}
+        rows.append({"scenario": cell.scenario, **settings, **each})
+    return lean_table({"scenario": "what breaks", **axes, **heads}, rows, ONCE)
+
+
 def _table(cells: Sequence[Measured]) -> str:
-    """The rows of a scenario: its settings, then what was measured."""
-    return markdown_table(
-        [*map(short, cells[0].settings), *HEADS.values()],
-        ([*map(kafka_text, cell.settings.values()), *row(cell.lines).values()] for cell in cells),
-    )
+    """What the runs did."""
+    return _rows(cells, HEADS, [row(cell.lines) for cell in cells])
 
 
 def _more(cells: Sequence[Measured]) -> str:
@@ -151,26 +187,29 @@ def _more(cells: Sequence[Measured]) -> str:
     )
 
 
-def differences(cells: Sequence[Measured]) -> Iterator[str]:
-    """What one setting changed, all others equal: only shares whose intervals do not overlap."""
+DIFFERS: Final = (
+    *("what breaks", "all else", "of", "one setting: runs affected (95 % CI)"),
+    "the other: runs affected (95 % CI)",
+)
+
+
+def differences(cells: Sequence[Measured]) -> Iterator[list[str]]:
+    """What one setting changed, all others equal, by DIFFERS: only shares whose intervals do not
+    overlap."""
     pairs = (pair for group in _groups(cells) for pair in combinations(group, 2))
     for one, other in pairs:
         changed = [key for key in one.settings if one.settings[key] != other.settings[key]]
         if len(changed) != 1:
             continue
         rest = {key: value for key, value in one.settings.items() if key != changed[0]}
-        where = f"`{one.scenario}`, {', '.join(in_words(rest))}"
         for anomaly, words in JUDGED.items():
             shares = counts(one.checked, anomaly), counts(other.checked, anomaly)
             if _apart(*shares):
-                pair = (
-                    f"{next(in_words({changed[0]: c.settings[changed[0]]}))}" for c in (one, other)
+                told = (
+                    f"{next(in_words({changed[0]: cell.settings[changed[0]]}))}: {share(each)}"
+                    for cell, each in zip((one, other), shares, strict=True)
                 )
-                told = " against ".join(
-                    f"{share(each)} with {setting}"
-                    for each, setting in zip(shares, pair, strict=True)
-                )
-                yield f"{where}: {words} in {told}"
+                yield [one.scenario, ", ".join(in_words(rest)), words, *told]
 
 
 def _apart(one: Sequence[int], other: Sequence[int]) -> bool:
@@ -179,42 +218,37 @@ def _apart(one: Sequence[int], other: Sequence[int]) -> bool:
     return a[1] < b[0] or b[1] < a[0]
 
 
-def promises(cells: Sequence[Measured]) -> list[dict[str, str]]:
-    """What docs/promises.md derives for each cell, beside what its runs saw: a row for each cell
-    and anomaly where the runs disagree with what may be, or where it may be."""
-    return [_promised(cell, anomaly) for cell in cells for anomaly in JUDGED if cell.checked]
+def _promises(cells: Sequence[Measured]) -> tuple[list[str], list[str]]:
+    """What docs/promises.md derives for the cells: its sentences, each once, and tables of what
+    they allow, by their numbers, beside what the runs saw."""
+    sentences: list[str] = []
+    tables = []
+    for group in _alike([[cell] for cell in cells if cell.checked]):
+        told = [
+            {anomaly: _promised(cell, anomaly, sentences) for anomaly in JUDGED} for cell in group
+        ]
+        tables.append(_rows(group, JUDGED, told))
+    return sentences, tables
 
 
-def _promised(cell: Measured, anomaly: str) -> dict[str, str]:
+def _promised(cell: Measured, anomaly: str, sentences: list[str]) -> str:
+    """Whether an anomaly may be, by the promise of this number, and whether it was seen."""
     told = [line["promises"][anomaly] for line in cell.checked]
+    runs = len(told)
     may = sum(not each["forbidden"] for each in told)
     seen = sum(map(bool, counts(cell.checked, anomaly)))
     broken = sum(
         each["forbidden"] and line["anomalies"].get(anomaly, 0) > 0
         for each, line in zip(told, cell.checked, strict=True)
     )
-    return {
-        "scenario": cell.scenario,
-        "settings": cell.label,
-        "anomaly": JUDGED[anomaly],
-        "may": f"{may} of {len(told)}",
-        "seen": f"{seen} of {len(told)}",
-        "why": Counter(each["promise"] for each in told).most_common(1)[0][0],
-        "agrees": _agreement(may, seen, broken, len(told)),
-        "note": cell.note,
-    }
-
-
-def _agreement(may: int, seen: int, broken: int, runs: int) -> str:
-    """In words, whether what was seen is what may be."""
+    why = Counter(each["promise"] for each in told).most_common(1)[0][0]
+    if why not in sentences:
+        sentences.append(why)
+    number = f"({sentences.index(why) + 1})"
     if broken:
-        return f"**broken in {broken}**"
-    if not may:
-        return "forbidden, not seen"
-    if seen:
-        return "permitted, seen"
-    most = wilson(0, runs)[1]
-    return f"permitted, not seen: in less than {most:.0%} of runs, or not at all".replace("%", " %")
+        return f"**forbidden {number}, seen in {broken} of {runs}**"
+    allowed = "allowed" if may == runs else f"allowed in {may} of {runs}" if may else "forbidden"
+    return f"{allowed} {number}, {f'seen in {seen} of {runs}' if seen else 'not seen'}"
 
 
 if __name__ == "__main__":

@@ -13,9 +13,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from analysis.studies.claims import row
 from analysis.studies.pages import markdown_table, page, template
-from analysis.studies.shares import checked, gaps, settled, share
-from analysis.studies.study import every_gap, row
+from analysis.studies.shares import checked, middle_gap, settled, share
+from analysis.studies.study import every_gap
 from harness.model.runs.ledger import Line, Lines
 
 HEADS = (
@@ -46,20 +47,20 @@ class Measured:
         self.versions = ", ".join(sorted({line["kafka"] for line in lines if "kafka" in line}))
 
     def table(self, *names: str) -> str:
-        """A row for each cell: minimum / median / maximum over its runs."""
+        """A row for each cell: medians over its runs, with the extremes."""
         return markdown_table(HEADS, map(self._row, names))
 
     def _row(self, name: str) -> list[str]:
         lines, known = self._lines[name], row(self._cells[name], self._lines[name])
         return [
-            f"`{known['scenario']}`",
+            f"`{self._cells[name]['scenario']}`",
             str(len(lines)),
             share([line["verdict"] == "valid" for line in lines]),
             known["lost"],
             known["duplicates"],
             known["others"],
             known["gaps"],
-            gaps(lines, "consume"),
+            middle_gap(lines, "consume"),
         ]
 
     def seen(self, anomaly: str, *names: str) -> str:

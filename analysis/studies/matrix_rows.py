@@ -11,15 +11,24 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from analysis.measures.position import POSITIONS, position_of
-from analysis.studies.shares import calm, checked, counts, gaps, median_pressure, share, spread
+from analysis.studies.shares import (
+    calm,
+    checked,
+    counts,
+    median_pressure,
+    middle,
+    middle_gap,
+    share,
+    some_runs,
+)
 from harness.model.runs.ledger import Line, write_outages
 
 HEADS = {
     "runs": "runs",
-    "lossy": "runs with loss",
-    "lost": "records lost",
-    "duplicating": "runs with duplicates",
-    "duplicates": "duplicates",
+    "lossy": "loss: runs affected (95 % CI)",
+    "lost": "lost",
+    "duplicating": "duplicates: runs affected (95 % CI)",
+    "duplicates": "twice",
     "gap": "no ack for, s",
     "position": "CAP",
     "pressure": "waited for a CPU",
@@ -30,6 +39,7 @@ MORE_HEADS = {
     "led": "of it a new leader led, s",
     "unread": "nothing read for, s",
     "vanished": "read, then gone",
+    "pressure": "waited for a CPU",
 }
 
 
@@ -45,34 +55,35 @@ def positions(lines: Sequence[Line]) -> Mapping[str, int]:
 
 
 def row(lines: Sequence[Line]) -> dict[str, str]:
-    """A cell's row, by HEADS: shares with their intervals, and minimum / median / maximum. A run
-    without a verdict stands nowhere that is known, and tells of anomalies only what it saw."""
+    """A cell's row, by HEADS: shares with their intervals, of other numbers the median and the
+    extremes. A run without a verdict stands nowhere that is known, and tells of anomalies only
+    what it saw."""
     seen = checked(lines)
     lost, twice = counts(seen, "lost"), counts(seen, "duplicate")
     return {
         "runs": str(len(lines)),
         "lossy": share(lost) if lost else "—",
-        "lost": spread(lost),
+        "lost": middle(lost),
         "duplicating": share(twice) if twice else "—",
-        "duplicates": spread(twice),
-        "gap": gaps(seen, digits=1),
+        "duplicates": middle(twice),
+        "gap": middle_gap(seen, digits=1),
         "position": ", ".join(f"{name} {n}" for name, n in positions(lines).items()) or "—",
         "pressure": median_pressure(seen),
     }
 
 
 def more(lines: Sequence[Line]) -> dict[str, str]:
-    """What else a cell's runs show, by MORE_HEADS, minimum / median / maximum: how much of the
+    """What else a cell's runs show, by MORE_HEADS, the median and the extremes: how much of the
     longest stretch without an ack a leader that was elected in it led already (newer lines have
-    it), and what consumers saw."""
+    it), what consumers saw, and how long the load waited for a CPU."""
     seen = checked(lines)
     led_s = [led for line in calm(seen) if (led := _led_s(line)) is not None]
-    some = "" if len(led_s) == len(seen) else f" (of {len(led_s)})"
     return {
-        "gap": gaps(seen, digits=1),
-        "led": f"{spread(led_s, 1)}{some}" if led_s else "—",
-        "unread": gaps(seen, "consume", digits=1),
-        "vanished": spread(counts(seen, "vanished")),
+        "gap": middle_gap(seen, digits=1),
+        "led": middle(led_s, 1) + some_runs(len(led_s), len(seen)),
+        "unread": middle_gap(seen, "consume", digits=1),
+        "vanished": middle(counts(seen, "vanished")),
+        "pressure": median_pressure(seen),
     }
 
 

@@ -36,6 +36,25 @@ def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
+def lean_table(
+    columns: Mapping[str, str],
+    rows: Sequence[Mapping[str, str]],
+    once: Mapping[str, tuple[str | None, str]],
+) -> str:
+    """A table of the columns (key: head), without those of `once` in which all rows say the same:
+    what these say stands above it, once. `once` has the value by which a column may go (None: any)
+    and the sentence that says it instead, with {} for the value; empty: none is needed. No rows are
+    no table."""
+    if not rows:
+        return ""
+    asked = [key for key in columns if key in once and len({row[key] for row in rows}) == 1]
+    gone = {key: rows[0][key] for key in asked if once[key][0] in (None, rows[0][key])}
+    said = [once[key][1].format(value) for key, value in gone.items() if once[key][1]]
+    left = {key: head for key, head in columns.items() if key not in gone}
+    table = markdown_table([*left.values()], ([row[key] for key in left] for row in rows))
+    return "\n".join(said) + "\n\n" * bool(said) + table
+
+
 def page(file: Path, render: Render) -> str:
     """The page that belongs to a campaign file as its ledger is now. Raises LedgerError where runs
     of a cell put different things to the test."""

@@ -33,12 +33,21 @@ def share(values: Sequence[float | bool]) -> str:
     return f"{hits} of {len(values)} ({low:.0%}–{high:.0%})".replace("%–", "–").replace("%)", " %)")
 
 
-def spread(values: Sequence[float], digits: int = 0) -> str:
-    """Minimum, median and maximum: `1 / 4 / 9`."""
+def middle(values: Sequence[float], digits: int | None = None) -> str:
+    """Their median, and in brackets the least and the most where these differ: `6.5 (4–9)`."""
     if not values:
         return "—"
-    three = (min(values), statistics.median(values), max(values))
-    return " / ".join(f"{value:.{digits}f}" if digits else f"{value:g}" for value in three)
+    least, median, most = (
+        _number(value, digits) for value in (min(values), statistics.median(values), max(values))
+    )
+    return median if least == most else f"{median} ({least}–{most})"
+
+
+def _number(value: float, digits: int | None) -> str:
+    """With so many decimals; None: with those that it has, two at most."""
+    if digits is not None:
+        return f"{value:,.{digits}f}"
+    return f"{value:,.2f}".rstrip("0").rstrip(".")
 
 
 def quartiles(values: Sequence[float]) -> dict[str, str]:
@@ -97,11 +106,16 @@ def calm_gaps_s(lines: Sequence[Line], kind: str = "produce") -> list[float]:
     return [max(line[f"{kind}_gaps_s"], default=0.0) for line in calm(lines)]
 
 
-def gaps(lines: Sequence[Line], kind: str = "produce", digits: int = 2) -> str:
-    """These gaps, and of how many runs they are where some were not calm."""
+def middle_gap(lines: Sequence[Line], kind: str = "produce", digits: int = 2) -> str:
+    """These gaps, and how many runs were calm where not all were: `3.40 (2–4), 4 runs`."""
     gaps_s = calm_gaps_s(lines, kind)
-    found = spread(gaps_s, digits)
-    return found if len(gaps_s) == len(lines) else f"{found} (of {len(gaps_s)})"
+    return middle(gaps_s, digits) + some_runs(len(gaps_s), len(lines))
+
+
+def some_runs(told: int, runs: int) -> str:
+    """Behind a number, of how many runs it is where these are not all, and some: `, 4 runs`."""
+    words = "1 run" if told == 1 else f"{told} runs"
+    return f", {words}" if 0 < told < runs else ""
 
 
 def median_pressure(lines: Sequence[Line]) -> str:

@@ -1,42 +1,110 @@
-"""docs/study.md: each claim of the study beside what was measured, from the runs' summaries.
+"""docs/study.md: each claim of the study beside what was measured, from the runs' summaries; and
+docs/study-older.md: the runs that newer ones have followed, and what else the ledger has.
 
-    python -m analysis.studies.study docs/study.toml     writes study.md beside it
+    python -m analysis.studies.study docs/study.toml     writes both beside it
 
 Pure: campaign file + data file -> text, so that a test can tell a page that was edited by hand.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
 
-from analysis.anomalies import NAMES
 from analysis.studies.beside import UNKNOWN, beside
-from analysis.studies.pages import template, write_page
-from analysis.studies.shares import (
-    CALM_PERCENT,
-    by_age,
-    calm,
-    checked,
-    counts,
-    median_pressure,
-    quartiles,
-    share,
-    spread,
+from analysis.studies.claims import (
+    AFTERWARDS,
+    DID,
+    OLDER,
+    SAID,
+    Cell,
+    Runs,
+    Told,
+    claims,
+    label,
+    name_of,
+    row,
+    table_of,
+    unfinished,
 )
-from analysis.studies.shares import gaps as longest_gaps
+from analysis.studies.pages import lean_table, page, template
+from analysis.studies.shares import CALM_PERCENT, calm, checked, middle, quartiles
 from harness.model.runs.ledger import UNREACHED_S, Line, Lines, has_digest, unreached_leaders
 
 Row = Mapping[str, Any]
-# Anomalies that have a column of their own, and those of which the study claims nothing.
-COLUMNS = frozenset({"lost", "duplicate"})
-NOT_CLAIMED = frozenset({"unseen", "phantom", "stale-read"})
-OTHERS = tuple(name for name in NAMES if name not in COLUMNS | NOT_CLAIMED)
 # Of a run with a failure and an election after it.
 STAGES = ("before the failure", "after it", "after the election")
+# The tables of what only some cells measure: their columns, by the keys of their rows.
+HEADS: Final[Mapping[str, Mapping[str, str]]] = {
+    "shares_lost": {
+        "cell": "scenario",
+        "runs": "runs",
+        "acked": "acknowledged",
+        "lost": "lost",
+        "share": "lost, %",
+    },
+    "latencies": {
+        "cell": "scenario",
+        "runs": "calm runs",
+        "p50": "median",
+        "p99": "99th percentile",
+        "max": "longest",
+    },
+    "gaps": {
+        "cell": "scenario",
+        "faults": "failures",
+        "without": "below 0.1 s",
+        "least": "least, s",
+        "first": "first quartile",
+        "median": "median",
+        "third": "third quartile",
+        "most": "most",
+    },
+    "replicas": {
+        "cell": "scenario",
+        "looks_ms": "sampled every, ms",
+        "lag_ms": "watermark learned after, ms",
+        "lag_records": "records behind",
+        "absences": "left the ISR",
+        "leave": "after, s",
+        "of_limit": "fraction of limit",
+        "reached": "rejoined after the heal, s",
+        "back": "after all was copied, s",
+    },
+    "log_ends": {
+        "cell": "scenario",
+        "runs": "runs",
+        "lost": "past the log end and lost",
+        "kept": "past it and found",
+        "within": "lost otherwise",
+        "read": "lost after they were read",
+        "never_read": "lost and never read",
+    },
+    "balance": {
+        "cell": "scenario",
+        "stage": "stage",
+        "runs": "runs",
+        "busiest": "busiest broker, %",
+        "idlest": "least busy, %",
+        "leads": "most partitions led",
+    },
+    "afterwards": {
+        "cell": "scenario",
+        "lost": "lost",
+        "vanished": "read before (*vanished*)",
+        "inconsistent-offset": "offsets given again (*inconsistent-offset*)",
+        "diverged": "offsets at which replicas differ (*diverged*)",
+    },
+}
+ONCE: Final[Mapping[str, tuple[str | None, str]]] = {
+    "runs": (None, "Of {} runs each."),
+    "diverged": ("0", ""),
+}
 
 
-def every_gap(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str] | None:
+def every_gap(cell: Cell, lines: Sequence[Line]) -> Told | None:
     """How the gaps of all faults of a cell's calm runs are distributed, where the cell asks for it.
 
     Lines from before each fault's gap was kept have the run's gaps alone: as many of the longest as
@@ -47,14 +115,13 @@ def every_gap(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str] 
     measured = calm(checked(lines))
     gaps = [gap for line in measured for gap in _gaps_of_faults(line)]
     return {
-        "cell": cell.get("name", cell["scenario"]),
         "faults": str(sum(line["faults"] for line in measured)),
         "without": str(sum(not gap for gap in gaps)),
         **quartiles(gaps),
     }
 
 
-def replicas(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str] | None:
+def replicas(lines: Sequence[Line]) -> Told | None:
     """What was measured of a cell's replicas, over all its runs, where they were followed."""
     followed = [line["replication"] for line in lines if line.get("replication")]
     if not followed:
@@ -63,13 +130,12 @@ def replicas(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str] |
     lags = [lag for each in followed for lag in each["lag"]]
 
     def over(key: str) -> str:
-        return spread([row[key] for row in absences if row[key] is not None], 2)
+        return middle([row[key] for row in absences if row[key] is not None], 2)
 
     return {
-        "cell": cell.get("name", cell["scenario"]),
-        "looks_ms": spread([each["every_ms"] for each in followed]),
-        "lag_ms": spread([lag["ms"]["p50"] for lag in lags if lag["ms"]]),
-        "lag_records": spread([lag["offsets"]["p50"] for lag in lags]),
+        "looks_ms": middle([each["every_ms"] for each in followed]),
+        "lag_ms": middle([lag["ms"]["p50"] for lag in lags if lag["ms"]]),
+        "lag_records": middle([lag["offsets"]["p50"] for lag in lags]),
         "absences": str(len(absences)),
         "leave": over("leave_after_s"),
         "of_limit": over("leave_of_limit"),
@@ -78,26 +144,25 @@ def replicas(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str] |
     }
 
 
-def latency(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str] | None:
+def latency(cell: Cell, lines: Sequence[Line]) -> Told | None:
     """How long acks took in a cell's calm runs, in ms, where the cell asks for it."""
     took = [line["ack_ms"] for line in calm(lines) if line.get("ack_ms")]
     if not cell.get("latency") or not took:
         return None
-    numbers = {name: spread([each[name] for each in took], 1) for name in ("p50", "p99", "max")}
-    return {"cell": cell.get("name", cell["scenario"]), "runs": str(len(took)), **numbers}
+    numbers = {name: middle([each[name] for each in took], 1) for name in ("p50", "p99", "max")}
+    return {"runs": str(len(took)), **numbers}
 
 
-def share_lost(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str] | None:
+def share_lost(cell: Cell, lines: Sequence[Line]) -> Told | None:
     """What share of a cell's acknowledged records is lost, in %, where the cell asks for it."""
     told = [line for line in checked(lines) if line["acked"]]
     if not cell.get("share_lost") or not told:
         return None
     return {
-        "cell": cell.get("name", cell["scenario"]),
         "runs": str(len(told)),
-        "acked": spread([line["acked"] for line in told]),
-        "lost": spread([line["anomalies"]["lost"] for line in told]),
-        "share": spread([100 * line["anomalies"]["lost"] / line["acked"] for line in told], 1),
+        "acked": middle([line["acked"] for line in told]),
+        "lost": middle([line["anomalies"]["lost"] for line in told]),
+        "share": middle([100 * line["anomalies"]["lost"] / line["acked"] for line in told], 1),
     }
 
 
@@ -105,7 +170,7 @@ def led_alone(lines: Sequence[Line]) -> list[dict[str, str]]:
     """The write outages whose elected leader no write reached for long, a row each."""
     return [
         {
-            "cell": line["cell"],
+            "cell": f"`{line['cell']}`",
             "run": line.get("run", "—"),
             "verdict": line.get("verdict", "not checked"),
             "gap": f"{gap:.1f}",
@@ -120,7 +185,7 @@ def unanswered(lines: Sequence[Line]) -> list[dict[str, str]]:
     """The runs whose verdict is unknown, a row each; not those from before lines had a digest."""
     return [
         {
-            "cell": line["cell"],
+            "cell": f"`{line['cell']}`",
             "run": line.get("run", "—"),
             "why": next(iter(line.get("reasons", ())), "—"),
             "acked": f"{line['acked']:,}",
@@ -131,17 +196,16 @@ def unanswered(lines: Sequence[Line]) -> list[dict[str, str]]:
     ]
 
 
-def log_ends(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str] | None:
+def log_ends(lines: Sequence[Line]) -> Told | None:
     """What lay past the log end of elected leaders, over all runs of a cell, if anything did."""
     followed = [line for line in lines if line.get("replication", {}).get("lost_past_log_end")]
     if not followed:
         return None
 
     def over(key: str, part: str = "replication") -> str:
-        return spread([line[part][key] for line in followed])
+        return middle([line[part][key] for line in followed])
 
     return {
-        "cell": cell.get("name", cell["scenario"]),
         "runs": str(len(followed)),
         "lost": over("lost_past_log_end"),
         "kept": over("kept_past_log_end"),
@@ -151,17 +215,14 @@ def log_ends(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str] |
     }
 
 
-def balance(cell: Mapping[str, Any], lines: Sequence[Line]) -> list[dict[str, str]]:
+def balance(cell: Cell, lines: Sequence[Line]) -> list[dict[str, str]]:
     """What part of a cell's load its brokers bore in each stage, where the cell asks for it. Runs
     with less than three stretches, or from before they were kept, tell nothing of it."""
     whole = [rows for line in lines if len(rows := line.get("leadership") or []) >= len(STAGES)]
     if not cell.get("balance") or not whole:
         return []
     stages = zip(*map(_stages, whole), strict=True)
-    return [
-        {"cell": cell.get("name", cell["scenario"]), "stage": stage, **_borne(rows)}
-        for stage, rows in zip(STAGES, stages, strict=True)
-    ]
+    return [{"stage": stage, **_borne(rows)} for stage, rows in zip(STAGES, stages, strict=True)]
 
 
 def _stages(rows: Sequence[Row]) -> tuple[Row, Row, Row]:
@@ -178,9 +239,9 @@ def _borne(stretches: Sequence[Row]) -> dict[str, str]:
     leads = [max(broker["leads"] for broker in row["brokers"]) for row in stretches]
     return {
         "runs": str(len(stretches)),
-        "busiest": spread([round(max(row)) for row in parts]),
-        "idlest": spread([round(min(row)) for row in parts]),
-        "leads": spread(leads),
+        "busiest": middle([round(max(row)) for row in parts]),
+        "idlest": middle([round(min(row)) for row in parts]),
+        "leads": middle(leads),
     }
 
 
@@ -190,91 +251,81 @@ def _gaps_of_faults(line: Line) -> Sequence[float]:
     return gaps
 
 
-def row(cell: Mapping[str, Any], lines: Sequence[Line]) -> dict[str, str]:
-    """One line of the table: a cell's claim and its measurements."""
-    seen = checked(lines)
-    lost, duplicates = counts(seen, "lost"), counts(seen, "duplicate")
-    doubtful = [line.get("indeterminate", 0) > 0 for line in seen]
-    verdicts = [line.get("verdict", "not checked") for line in lines]
-    others = {
-        name: spread([line["anomalies"].get(name, 0) for line in seen])
-        for name in OTHERS
-        if any(line["anomalies"].get(name) for line in seen)
-    }
-    return {
-        "cell": cell.get("name", cell["scenario"]),
-        "scenario": cell["scenario"],
-        "claim": cell.get("claim", ""),
-        "part": cell.get("part", ""),
-        "met": share([verdict == "valid" for verdict in verdicts]) if lines else "—",
-        "others": ", ".join(f"{name} {three}" for name, three in others.items()) or "—",
-        "runs": _runs(cell, lines),
-        "doubtful": share(doubtful) if seen else "—",
-        "verdicts": ", ".join(f"{verdicts.count(v)} {v}" for v in sorted(set(verdicts))) or "—",
-        "lossy": share(lost) if lost else "—",
-        "lost": spread(lost),
-        "duplicating": share(duplicates) if duplicates else "—",
-        "duplicates": spread(duplicates),
-        "gaps": longest_gaps(seen),
-        "pressure": median_pressure(seen),
-        "acked": spread([line["acked"] for line in seen]),
-        "faults": spread([line["faults"] for line in seen]),
-    }
+def afterwards(cell: Cell, lines: Sequence[Line]) -> Told | None:
+    """What became of a cell's lost records, if anything was seen of it."""
+    told = row(cell, lines)
+    return told if any(told[name] != "0" for name in AFTERWARDS) else None
 
 
-def render(campaign: Mapping[str, Any], told: Lines) -> str:
-    """The whole page."""
+def tables(told: Iterable[Runs]) -> dict[str, str]:
+    """The tables of HEADS of these cells and their runs; empty where there is nothing to tell."""
+    cells = list(told)
+
+    def each(measure: Callable[[Cell, Sequence[Line]], Told | None]) -> list[Told]:
+        return [
+            found | {"cell": label(cell, lines)}
+            for cell, lines in cells
+            if (found := measure(cell, lines))
+        ]
+
+    rows = {
+        "shares_lost": each(share_lost),
+        "latencies": each(latency),
+        "gaps": each(every_gap),
+        "replicas": each(lambda _, lines: replicas(lines)),
+        "log_ends": each(lambda _, lines: log_ends(lines)),
+        "balance": [
+            stage | {"cell": label(cell, lines)}
+            for cell, lines in cells
+            for stage in balance(cell, lines)
+        ],
+        "afterwards": each(afterwards),
+    }
+    return {name: lean_table(HEADS[name], rows[name], ONCE) for name in HEADS}
+
+
+def render(campaign: Cell, told: Lines) -> str:
+    """The page of the claims."""
     lines = told.standing
-    cells = [each for cell in campaign["cells"] for each in _apart(cell, _of(cell, lines))]
-    rows = [row(cell, own) for cell, own in cells]
-    versions = sorted({line["kafka"] for line in lines if "kafka" in line})
+    known = claims(campaign, lines)
+    shown = sum(len(claim.newest) for claim in known)
+    parts = dict.fromkeys(claim.part for claim in known)
     return template("study.md.j2").render(
-        rows=[r for r in rows if not r["part"]],
-        of={r["cell"]: r for r in rows},
-        parts={part: [r for r in rows if r["part"] == part] for part in _parts(rows)},
-        gaps=[found for cell, own in cells if (found := every_gap(cell, own))],
-        replicas=[found for cell, own in cells if (found := replicas(cell, own))],
-        latencies=[found for cell, own in cells if (found := latency(cell, own))],
-        shares_lost=[found for cell, own in cells if (found := share_lost(cell, own))],
+        parts={part: table_of([each for each in known if each.part == part]) for part in parts},
+        gaps=tables((claim.cell, claim.newest) for claim in known)["gaps"],
         led_alone=led_alone(lines),
-        unanswered=unanswered(lines),
+        unfinished=unfinished(known),
         long=f"{UNREACHED_S:.0f} s",
-        log_ends=[found for cell, own in cells if (found := log_ends(cell, own))],
-        balance=[stage for cell, own in cells for stage in balance(cell, own)],
-        versions=", ".join(versions),
-        beside=beside(told),
+        versions=", ".join(sorted({line["kafka"] for line in lines if "kafka" in line})),
         calm=f"{CALM_PERCENT:.0f} %",
-        undigested=len(by_age(lines)[1]),
-        counted=len(lines),
+        shown=shown,
+        elsewhere=len(lines) - shown,
+        of={name_of(claim.cell): row(claim.cell, claim.newest) for claim in known},
     )
 
 
-def _of(cell: Mapping[str, Any], lines: Sequence[Line]) -> list[Line]:
-    """The lines of a cell."""
-    return [line for line in lines if line["cell"] == cell.get("name", cell["scenario"])]
+def render_older(campaign: Cell, told: Lines) -> str:
+    """The page of the runs that newer ones have followed, and of what few ask."""
+    lines = told.standing
+    known = claims(campaign, lines)
+    aside = [(claim.cell, claim.aside) for claim in known if claim.aside]
+    every = [each for claim in known for each in claim.runs]
+    did = [row(cell, mine) | {"cell": label(cell, mine)} for cell, mine in every]
+    return template("study-older.md.j2").render(
+        older=lean_table(OLDER, [row(*each) for each in aside], SAID),
+        tables=tables(every) | {"gaps": tables(aside)["gaps"]},
+        did=lean_table(DID, did, {}),
+        unanswered=unanswered(lines),
+        beside=beside(told),
+        counted=len(lines),
+        shown=sum(len(mine) for _, mine in aside),
+        undigested=sum(not has_digest(line) for line in lines),
+    )
 
 
-def _apart(
-    cell: Mapping[str, Any], lines: list[Line]
-) -> list[tuple[Mapping[str, Any], Sequence[Line]]]:
-    """A cell with its runs; the older ones by themselves where there are others."""
-    newer, older = by_age(lines)
-    if not newer or not older:
-        return [(cell, lines)]
-    name = cell.get("name", cell["scenario"])
-    return [(cell, newer), ({**cell, "name": f"{name}, older", "claim": "the same"}, older)]
-
-
-def _runs(cell: Mapping[str, Any], lines: Sequence[Line]) -> str:
-    if lines and not any(map(has_digest, lines)):
-        return f"{len(lines)}, digest unknown"
-    return f"{len(lines)} of {cell['repeats']}"
-
-
-def _parts(rows: Sequence[Mapping[str, str]]) -> list[str]:
-    """The parts of the page in their order, without the first, which has no name."""
-    return list(dict.fromkeys(row["part"] for row in rows if row["part"]))
-
+PAGES: Final = {"study.md": render, "study-older.md": render_older}
 
 if __name__ == "__main__":
-    write_page(render)
+    file = Path(sys.argv[1])
+    for name, made in PAGES.items():
+        file.with_name(name).write_text(page(file, made))

@@ -29,7 +29,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from analysis.anomalies import NAMES
+from analysis.anomalies import BY_NAME, NAMES
+from analysis.verdict.naming import amount_words
 
 # demand -> kind of window
 GAPS = {"produce-gap-s": "produce", "consume-gap-s": "consume", "process-gap-s": "process"}
@@ -114,6 +115,11 @@ class Demand:
     least: float
     most: float | None
 
+    @property
+    def amount(self) -> str:
+        """How much it asks for, in words."""
+        return amount_words(self.text)
+
     def met(self, count: float, *, known: bool) -> bool | None:
         """Whether `count` meets it; None while it could still turn either way. `known`: nothing
         is left to find."""
@@ -122,6 +128,12 @@ class Demand:
         if known:
             return count >= self.least
         return True if count >= self.least and self.most is None else None
+
+
+def demanded_words(anomaly: str, demand: Demand) -> str:
+    """`at least 1 lost record`, `0 lost records`."""
+    one = demand.amount.rpartition(" ")[2] == "1"
+    return f"{demand.amount} {BY_NAME[anomaly].noun}{'' if one else 's'}"
 
 
 def parse(expect: Mapping[str, str], acked: int = 0) -> dict[str, Demand]:

@@ -31,6 +31,7 @@ from analysis.verdict.demands import (
     QUANTILES,
     SHARES,
     Demand,
+    demanded_words,
     level_words,
 )
 from harness.model.exit_codes import INVALID, UNKNOWN, VALID
@@ -277,12 +278,12 @@ def decide(
         if judgement.convicts
     ]
     broken = [
-        f'demanded {name} "{judgement.demand.text}", seen {judgement.count:,}'
+        f"{demanded_words(name, judgement.demand)} demanded, {judgement.count:,} seen"
         for name, judgement in judgements.items()
         if judgement.demand and judgement.demand_met is False
     ]
     broken += [
-        f'demanded {name} "{gap.demand.text}", {gap.describe()}'
+        f"{name}: {gap.demand.amount} demanded, {gap.describe()}"
         for name, gap in (gaps or {}).items()
         if gap.met is False
     ]

@@ -1,4 +1,5 @@
-"""What faults and workers are called in the reasons of a verdict."""
+"""What faults, workers and demands are called in the reasons of a verdict, and on pages: it imports
+no Spark."""
 
 from __future__ import annotations
 
@@ -8,6 +9,14 @@ from typing import Any
 
 from harness.model.worker_kinds import KINDS
 
+_SIGNS = {  # the longer ones first
+    ">=": "at least ",
+    "<=": "at most ",
+    "==": "",
+    ">": "more than ",
+    "<": "less than ",
+    "=": "",
+}
 _PROCESS = re.compile(r"(?P<kind>.*?)-\d+(?:-\d+)*")
 
 
@@ -20,3 +29,10 @@ def kind_of(process: str) -> str | None:
     """The kind of the worker of that name; None: none of the load's."""
     found = _PROCESS.fullmatch(process)
     return found["kind"] if found and found["kind"] in KINDS else None
+
+
+def amount_words(demand: str) -> str:
+    """`at least 1` of `>= 1`, `at most 2`, `0`, `1.5 to 4`."""
+    text = demand.strip()
+    sign = next((sign for sign in _SIGNS if text.startswith(sign)), "")
+    return f"{_SIGNS.get(sign, '')}{text.removeprefix(sign).strip()}"

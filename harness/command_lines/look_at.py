@@ -227,7 +227,8 @@ def docs(
     from harness.host.output import print_table
     from harness.release import PAGES
 
-    files = {path.stem: path for path in sorted(PAGES.glob("*.md"))}
+    files = {path.stem: path for path in PAGES.glob("*.md")}
+    files = dict(sorted(files.items()))
     if page in files:
         sys.stdout.write(files[page].read_text())
         return

@@ -9,6 +9,9 @@ given with --set (a campaign's cells and `--matrix` are); not what was changed i
 file between two runs. More combinations than a table can show are no matrix but chance, and have
 none. Intervals of the shares are for `compare` and for pages such as docs/configurations.md; here
 every run is one click away.
+
+Each run's own line tells its settings too: those that decide what may be lost, and those in which
+runs of its scenario differ.
 """
 
 from __future__ import annotations
@@ -25,6 +28,13 @@ from analysis.report.wording import MISSING, seconds
 
 ROWS_MAX, SETTINGS_MAX = 64, 8
 NAME = "topic.name"
+DECISIVE = (
+    "producer.acks",
+    "producer.enable.idempotence",
+    "topic.replication_factor",
+    "topic.config.min.insync.replicas",
+    "topic.config.unclean.leader.election.enable",
+)
 TOLD = ("topic.", "producer.", "consumer.", "server.", "zoo.")  # by reports
 
 
@@ -89,6 +99,17 @@ def matrix(runs: Sequence[Entry]) -> Matrix | None:
             for values, own in sorted(by_values.items())
         ],
     )
+
+
+def told_settings(runs: Sequence[Entry]) -> list[str]:
+    """Of each run of a scenario its settings in words: `acks=1, replication_factor=3`."""
+    differing = _differing([run.settings for run in runs])
+    more = differing if len(differing) <= SETTINGS_MAX else []
+    keys = dict.fromkeys((*DECISIVE, *more))
+    return [
+        ", ".join(f"{_last(key)}={run.settings[key]}" for key in keys if key in run.settings)
+        for run in runs
+    ]
 
 
 def _share(seen: Sequence[int | None]) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from analysis.report.index.entries import Entry, Unshown
-from analysis.report.index.matrix import matrix
+from analysis.report.index.matrix import matrix, told_settings
 from analysis.report.index.trend import VERDICTS, trend
 from analysis.report.parts.templates import environment, style
 
@@ -30,16 +30,7 @@ def render(entries: Iterable[Entry], unshown: Sequence[Unshown] = ()) -> str:
     by_scenario: dict[str, list[Entry]] = {}
     for entry in sorted(entries, key=lambda entry: entry.newest, reverse=True):
         by_scenario.setdefault(entry.scenario, []).append(entry)
-    sections: list[dict[str, Any]] = [
-        {
-            "scenario": scenario,
-            "title": runs[0].title,
-            "runs": sorted(runs, key=_by_release, reverse=True),
-            "trend": trend(runs),
-            "matrix": matrix(runs),
-        }
-        for scenario, runs in by_scenario.items()
-    ]
+    sections = [_section(scenario, runs) for scenario, runs in by_scenario.items()]
     runs = [run for of_one in by_scenario.values() for run in of_one]
     counts = {verdict: sum(run.verdict == verdict for run in runs) for verdict in VERDICTS}
     text = (
@@ -55,6 +46,18 @@ def render(entries: Iterable[Entry], unshown: Sequence[Unshown] = ()) -> str:
         )
     )
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _section(scenario: str, runs: Sequence[Entry]) -> dict[str, Any]:
+    """What the page shows of a scenario's runs, given with the newest first."""
+    ordered = sorted(runs, key=_by_release, reverse=True)
+    return {
+        "scenario": scenario,
+        "title": runs[0].title,
+        "runs": list(zip(ordered, told_settings(ordered), strict=True)),
+        "trend": trend(runs),
+        "matrix": matrix(runs),
+    }
 
 
 def _by_release(run: Entry) -> tuple[tuple[int, int, str], ...]:

@@ -1,18 +1,24 @@
 """The table of an anomaly's evidence: what is known of some records, and what each was lost by.
 
+Where something that happened permits them, or nothing does, the table has a part for each cause,
+with how many records it has: all of them, also where only some are listed.
+
+    1 lost by fault 1: kill → kafka2 (kafka1 led partition 0 instead of kafka2, at 17.31 s)
+    value          offset        acked (s)   leader then
+    503            4,711         5.000       kafka1
+                   partition 0               epoch 2
+
+Elsewhere what each was lost by is a column.
+
 Narrow enough for a page: what belongs together is one cell of two lines (an offset and its
 partition, a leader and its epoch, a value and whose it is), times are seconds since the load began,
 and what every row would say alike, or another column says already, is left out.
 
-    value          lost by                  offset        acked (s)   leader then
-    503            0: kill → kafka1 (…)     4,711         5.000       kafka1
-                                            partition 0               epoch 2
-
-What permits a record and the faults around it are told in one column: the fault, if one is known
+What permits a record and the faults around it are told in one sentence: the fault, if one is known
 to belong to it, and what happened.
 
     acked at 49.21 s    4: kill → kafka1 from 49.21 s    kafka2 leads instead of kafka1 at 50.71 s
-    =>  lost by 4: kill → kafka1 (kafka2 led partition 0 instead of kafka1, at 50.71 s)
+    =>  lost by fault 4: kill → kafka1 (kafka2 led partition 0 instead of kafka1, at 50.71 s)
 
 A change of leader belongs to the last fault injected before it that was in force since the record
 was sent; one that hit the record's leader goes before others. Where the configuration alone permits
@@ -33,7 +39,7 @@ from analysis.report import wording
 
 Row = Mapping[str, Any]
 GONE = {"lost", "vanished", "unacknowledged-lost", "skipped"}
-BLAME, STORY = "blame", "story"
+BLAME, STORY, FORBIDDEN = "blame", "story", "forbidden"
 ORDER = (
     *("value", BLAME, STORY, "outcome", "reader", "sent", "offset", "other_offset", "other_value"),
     *("copies", "sent_s", "acked_s", "delivered_s", "time_s", "lasted_s", "leader"),
@@ -93,17 +99,82 @@ class Cell:
         return self.text == wording.MISSING and not self.small
 
 
-def evidence(anomaly: str, examples: Sequence[Row], report: Row) -> dict[str, Any]:
-    """Columns (`name`, and `kind`: a number, words that may wrap, or a word) and rows of cells."""
-    rows = [{**row, BLAME: _blame(row, report)} for row in examples]
-    names = _columns(rows)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """Rows of cells that have one cause: `title` says which and how many records it has, `why` what
+    is in doubt about it. Without a title each row tells its own."""
+
+    rows: Sequence[Sequence[Cell]]
+    title: str = ""
+    why: str = ""
+
+
+def evidence(anomaly: str, finding: Row, report: Row) -> dict[str, Any]:
+    """Columns (`name`, and `kind`: a number, words that may wrap, or a word), the parts of the
+    table, and how many records are `listed`."""
+    rows = [{**row, BLAME: _blame(row, report)} for row in finding["examples"]]
+    causes = _causes(anomaly, report["causes"])
+    split = bool(causes) or 0 < finding["judged"].get(FORBIDDEN, 0) < finding["count"]
+    names = [name for name in _columns(rows) if name != BLAME or not split]
     if anomaly in THERE and "other_value" in names and "other_offset" in names:
         names.remove("other_offset")
         rows = [{**row, "there": _place("other_offset", row)} for row in rows]
+    groups = (
+        _by_cause(anomaly, rows, causes, finding["judged"])
+        if split
+        else [("", "", rows)] * bool(rows)
+    )
     return {
         "columns": [{"name": _heading(anomaly, name), "kind": _kind(name, rows)} for name in names],
-        "rows": [[_cell(name, row) for name in names] for row in rows],
+        "parts": [
+            Part(title=title, why=why, rows=[[_cell(name, row) for name in names] for row in mine])
+            for title, why, mine in groups
+        ],
+        "listed": len(rows),
     }
+
+
+def _causes(anomaly: str, causes: Sequence[Row]) -> list[Row]:
+    """What permits some of an anomaly's records, or may; the configuration alone is told with its
+    promise."""
+    return [
+        {**cause, "many": cause[key][anomaly], "judged": key.replace("_", "-")}
+        for cause in causes
+        for key in ("permitted", "in_doubt")
+        if anomaly in cause[key] and cause["at_s"] is not None
+    ]
+
+
+def _by_cause(
+    anomaly: str, rows: Sequence[Row], causes: Sequence[Row], judged: Row
+) -> list[tuple[str, str, list[Row]]]:
+    """Title, doubt and records of each part: first what nothing permits, then by cause, then what
+    has none of these."""
+    mine: dict[object, list[Row]] = {}
+    for row in rows:
+        mine.setdefault(_key(row, causes), []).append(row)
+    did = _heading(anomaly, BLAME)
+    parts = []
+    if many := judged.get(FORBIDDEN, 0):
+        parts.append((f"{many:,} that nothing that happened permits", "", mine.pop(FORBIDDEN, [])))
+    for number, cause in enumerate(causes):
+        own = mine.pop(number, [])
+        told = {row[BLAME] for row in own}
+        words = f"{cause['words']}, at {wording.moment(cause['at_s'])}"
+        words = told.pop() if len(told) == 1 else words
+        why = "" if cause["judged"] == "permitted" else f"in doubt: {wording.plain(cause['why'])}"
+        parts.append((f"{cause['many']:,} {did} {words}", why, own))
+    others = [(f"{did} {words or 'nothing that is known'}", "", own) for words, own in mine.items()]
+    return parts + [(title.capitalize(), why, own) for title, why, own in others]
+
+
+def _key(row: Row, causes: Sequence[Row]) -> object:
+    """Which part a record belongs to: a cause by its place in the list, or a text."""
+    if row.get("judged") == FORBIDDEN:
+        return FORBIDDEN
+    own = [n for n, cause in enumerate(causes) if row.get("cause") in cause["numbers"]]
+    sure = [n for n in own if causes[n]["judged"] == row.get("judged", causes[n]["judged"])]
+    return (sure or own or [row[BLAME]])[0]
 
 
 def _columns(rows: Sequence[Row]) -> list[str]:
@@ -217,11 +288,11 @@ def _named(row: Row, cause: Row | None, faults: Sequence[Row]) -> str | None:
     names = fault_names(faults)
     if cause is not None and cause["at_s"] is not None:
         number = cause["fault"] if cause["fault"] is not None else _before(row, cause, faults)
-        return None if number is None else names.get(number, str(number))
+        return None if number is None else f"fault {names.get(number, number)}"
     if during := row.get("faults"):
-        return f"during {names.get(during[-1], during[-1])}"
+        return f"during fault {names.get(during[-1], during[-1])}"
     following = row.get("next_fault")
-    return None if following is None else f"before {names.get(following, following)}"
+    return None if following is None else f"before fault {names.get(following, following)}"
 
 
 def _before(row: Row, cause: Row, faults: Sequence[Row]) -> int | None:

@@ -8,26 +8,62 @@ each has now.
              1  2  3  4  now
     kafka1   ########----  o
     kafka2   -----------  o
+
+Stories whose sentences differ in numbers alone are told as one, with a table of these numbers: a
+row for each part of the sentence, a column for each story. What tells brokers apart is no number.
+
+                                                              1          3
+    Offset … of partition 0 was acknowledged by kafka2 at …   1,504      7,500
+                                                              15.502 s   86.475 s
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from itertools import compress
 from typing import Any
 
 Row = Mapping[str, Any]
 LEFT, TOP, STEP, LANE, END = 92, 20, 34, 22, 34  # pixels
 COLUMNS_MAX = 24
+NUMBER = re.compile(r"(?<![\w.,-])\d+(?:,\d{3})*(?:\.\d+)?(?: s\b)?")
 WORDS = {"yes": "yes", "no": "no", "unknown": "not known"}
 
 
 def stories(report: Row) -> dict[str, Any] | None:
-    """What the page shows; None where there is no finding with a story, or the report is older."""
+    """What the page shows, each with those `like` it and the `numbers` in which they differ; None
+    where there is no finding with a story, or the report is older."""
     found = report.get("stories") or {}
     if not found.get("told"):
         return None
-    rows = [{**story, "rows": _rows(story), "strip": _strip(story)} for story in found["told"]]
-    return {**found, "told": rows}
+    alike: dict[object, list[Row]] = {}
+    for story in found["told"]:
+        key = (story["anomaly"], *story["also"], NUMBER.sub("…", story["sentence"]))
+        alike.setdefault(key, []).append({**story, "rows": _rows(story), "strip": _strip(story)})
+    return {**found, "told": [_merged(some) for some in alike.values()]}
+
+
+def _merged(some: Sequence[Row]) -> Row:
+    """Stories of one course as the first of them."""
+    sums = {key: sum(story.get(key, 0) for story in some) for key in ("records", "vanished")}
+    return {**some[0], **sums, "like": list(some[1:]), "numbers": _numbers(some)}
+
+
+def _numbers(some: Sequence[Row]) -> list[tuple[str, list[list[str]]]]:
+    """Each part of the sentence in which they differ, `…` for every number that does, and these
+    numbers of each story."""
+    table = []
+    sentences = (story["sentence"].removesuffix(".").split("; ") for story in some)
+    for parts in zip(*sentences, strict=True):
+        found = [NUMBER.findall(part) for part in parts]
+        differ = [len(set(each)) > 1 for each in zip(*found, strict=True)]
+        shown = ["…" if other else each for each, other in zip(found[0], differ, strict=True)]
+        pieces = zip(NUMBER.split(parts[0]), [*shown, ""], strict=True)
+        own = [list(compress(each, differ)) for each in found]
+        if any(differ):
+            table.append(("".join(map("".join, pieces)), own))
+    return table
 
 
 def _rows(story: Row) -> list[Row]:

@@ -8,10 +8,18 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from analysis.report import wording
+from analysis.verdict.naming import amount_words
 
 TEMPLATES = files("analysis.report") / "templates"
 FILTERS = ("number", "seconds", "moment", "utc", "milliseconds", "plain", "flat", "fault_name")
-WORDS = ("configuration_words", "whose_words", "fault_counts", "roles_words", "count_of")
+WORDS = (
+    "broker_words",
+    "configuration_words",
+    "whose_words",
+    "fault_counts",
+    "roles_words",
+    "count_of",
+)
 
 
 def environment() -> Environment:
@@ -24,6 +32,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {name: getattr(wording, name) for name in FILTERS}
+    made.filters["amount"] = amount_words
     made.globals |= {name: getattr(wording, name) for name in WORDS}
     return made
 

@@ -62,6 +62,14 @@ class Cell(BaseModel):
         bool,
         Field(description="show what share of the acknowledged records is lost", examples=[True]),
     ] = False
+    session_s: Annotated[
+        int,
+        Field(
+            ge=0,
+            description="its brokers' ZooKeeper session in s, which gaps wait for; 0: not told",
+            examples=[6],
+        ),
+    ] = 0
     set: dict[str, Any] = Field(
         default={},
         description="changes of the scenario, as by `--set`, the same on every backend",

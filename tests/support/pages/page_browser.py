@@ -50,8 +50,14 @@ class Screen:
         more: More | None = None,
     ) -> None:
         """The example's page, drawn and at rest, in a window of that size."""
-        page = self.folder / "report.html"
         text = render(example.report, example.timeline, example.views, (), more or More())
+        self.show(text, size=size, dark=dark)
+        if example.timeline:
+            self.wait("return document.querySelector('#picture .xtick') !== null")
+
+    def show(self, text: str, *, size: tuple[int, int], dark: bool = False) -> None:
+        """A page in a window of that size."""
+        page = self.folder / "report.html"
         page.write_text(text, encoding="utf-8")
         width, height = size
         phone = size == PHONE
@@ -66,8 +72,6 @@ class Screen:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.tell("Emulation.setEmulatedMedia", features=[scheme])
         self.browser.get(page.as_uri())
-        if example.timeline:
-            self.wait("return document.querySelector('#picture .xtick') !== null")
 
     def tell(self, command: str, **arguments: Any) -> Any:
         return self.browser.execute_cdp_cmd(command, arguments)

@@ -49,6 +49,18 @@ def await_reads(worker: Started, count: int = RECORDS) -> None:
     wait_until(lambda: worker.progress.reads >= count, timeout_s=LONG_S, what=f"{count} polls")
 
 
+def await_processed(start: Starter, worker: Started, count: int) -> None:
+    """Until it has ended the processing of so many: reads count what is given again, too."""
+    segment = start.run / f"history/{worker.name}.0000.seg"
+
+    def processed() -> bool:
+        ended = read_operations(segment.read_bytes())
+        done = [each for each in ended if isinstance(each, Operation) and each.f == "process"]
+        return sum(each.type == "ok" for each in done) >= count
+
+    wait_until(processed, timeout_s=LONG_S, what=f"{count} to be processed")
+
+
 def await_death(worker: Started) -> None:
     worker.process.communicate(timeout=LONG_S)
     assert worker.process.returncode == -signal.SIGKILL
@@ -161,7 +173,7 @@ def test_a_refused_commit_before_processing_leaves_the_batch_to_others(
     )
     kafka.answer(OFFSET_COMMIT, KafkaError.ILLEGAL_GENERATION)
     worker.go()
-    await_reads(worker, RECORDS + 10)
+    await_processed(start, worker, RECORDS)
     assert "stopped" == worker.stop()
 
     assert "ILLEGAL_GENERATION" in {row["error"] for row in worker.operations("commit")}

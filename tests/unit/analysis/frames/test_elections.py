@@ -93,14 +93,14 @@ def test_exactly_what_the_new_leader_lacked_is_lost(report: Report) -> None:
 def test_a_record_past_the_log_end_that_is_found_all_the_same_is_kept(report: Report) -> None:
     followed = report["replication"]
     assert (followed["lost_past_log_end"], followed["kept_past_log_end"]) == (1, 1)
-    assert report["reasons"] == ['demanded kept-past-log-end "0", 1 was seen']
+    assert report["reasons"] == ["kept-past-log-end: 0 demanded, 1 was seen"]
     assert "The scenario demands kept-past-log-end 0, but 1 was seen." in report["sentence"]
 
 
 @with_story(*ALONE, final_read(1), **FOLLOWED)
 def test_a_record_that_the_new_leader_had_is_lost_within(report: Report) -> None:
     assert report["replication"]["lost_within_log_end"] == 1
-    assert report["reasons"] == ['demanded lost-within-log-end "0", 1 was seen']
+    assert report["reasons"] == ["lost-within-log-end: 0 demanded, 1 was seen"]
 
 
 @with_story(*ALONE, sent(5, at=2, ms=4950), final_read(1, 2, 5), **FOLLOWED)

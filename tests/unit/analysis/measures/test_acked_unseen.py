@@ -51,4 +51,4 @@ def test_a_blind_stretch_without_an_ack_hides_none(report: Report) -> None:
     **REFUSES,
 )
 def test_a_broken_demand_stays_broken_whatever_nobody_saw(report: Report) -> None:
-    assert report["reasons"] == ['demanded acked-isr-alone "0", 1 was seen']
+    assert report["reasons"] == ["acked-isr-alone: 0 demanded, 1 was seen"]

@@ -369,7 +369,7 @@ ALONE = (
 )
 def test_what_a_leader_acknowledges_alone_breaks_the_demand_that_it_refuse(report: Report) -> None:
     assert report["counts"]["acked_isr_alone"] == 1
-    assert report["reasons"] == ['demanded acked-isr-alone "0", 1 was seen']
+    assert report["reasons"] == ["acked-isr-alone: 0 demanded, 1 was seen"]
 
 
 @with_story(

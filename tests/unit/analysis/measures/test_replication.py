@@ -145,7 +145,7 @@ def test_what_a_follower_did_not_tell_its_leader_does_not_count(report: Report) 
 )
 def test_one_that_leaves_too_early_breaks_the_demand(report: Report) -> None:
     assert report["verdict"] == "invalid"
-    assert report["reasons"] == ['demanded isr-leave-s "2.6 to 4", they were 2.5 to 2.5 s']
+    assert report["reasons"] == ["isr-leave-s: 2.6 to 4 demanded, they were 2.5 to 2.5 s"]
 
 
 @with_story(
@@ -159,7 +159,7 @@ def test_one_that_leaves_too_early_breaks_the_demand(report: Report) -> None:
 )
 def test_a_demand_on_followers_that_never_left_is_not_met(report: Report) -> None:
     assert report["replication"]["isr"] == []
-    assert report["reasons"] == ['demanded isr-leave-s "<= 3", none was seen']
+    assert report["reasons"] == ["isr-leave-s: at most 3 demanded, none was seen"]
 
 
 def test_a_leader_that_leaves_is_no_follower_that_is_dropped():

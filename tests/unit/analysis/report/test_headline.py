@@ -294,8 +294,8 @@ def test_one_record_is_the_only_one(report: Report) -> None:
 @pytest.mark.parametrize(
     ("count", "demands", "said"),
     [
-        (0, {"lost": ">= 1"}, ["The scenario demands lost >= 1, but 0 were seen."]),
-        (1, {"lost": ">= 2"}, ["The scenario demands lost >= 2, but 1 was seen."]),
+        (0, {"lost": ">= 1"}, ["The scenario demands at least 1 lost record, but 0 were seen."]),
+        (1, {"lost": ">= 2"}, ["The scenario demands at least 2 lost records, but 1 was seen."]),
         (2, {"lost": ">= 2"}, []),
         (2, {}, []),
     ],

@@ -81,19 +81,24 @@ def test_with_acks_0_nothing_acknowledged_is_no_record_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "reasons", "demanded", "words"),
+    ("name", "reasons", "data", "demanded", "words"),
     [
-        ("valid", (), True, "as this configuration promises and this scenario expects"),
-        ("valid", (), False, "as this configuration promises"),
-        ("invalid", ("lost: 3 seen",), True, "lost: 3 seen"),
-        ("invalid", ("lost: 3 seen", "b", "c"), True, "lost: 3 seen, and 2 more"),
-        ("unknown", ("no acks",), True, "no acks"),
+        ("valid", (), "kept", True, "as this configuration promises and this scenario expects"),
+        ("valid", (), "kept", False, "as this configuration promises"),
+        (
+            *("valid", (), "lost", True),
+            "this configuration allows that, and what the scenario expects was seen",
+        ),
+        ("valid", (), "disturbed", False, "this configuration allows that"),
+        ("invalid", ("lost: 3 seen",), "lost", True, "lost: 3 seen"),
+        ("invalid", ("lost: 3 seen", "b", "c"), "lost", True, "lost: 3 seen, and 2 more"),
+        ("unknown", ("no acks",), "unknown", True, "no acks"),
     ],
 )
 def test_the_verdict_says_what_broke_or_what_is_missing(
-    name: str, reasons: tuple[str, ...], demanded: bool, words: str
+    name: str, reasons: tuple[str, ...], data: str, demanded: bool, words: str
 ) -> None:
-    assert verdict_words(Verdict(name=name, reasons=reasons), demanded=demanded) == words
+    assert verdict_words(Verdict(name=name, reasons=reasons), data, demanded=demanded) == words
 
 
 UP, NOT_KNOWN = Availability(value=True, words="stayed available"), Availability(value=None)
@@ -160,7 +165,7 @@ def test_of_an_invalid_run_with_doubts_only_what_is_proved_is_a_letter() -> None
 def test_a_permitted_loss_has_its_outcome_beside_a_valid_verdict(report: Report) -> None:
     assert report["verdict"] == "valid"
     assert report["outcome"] == {"data": "lost", "words": "1 of 3 acknowledged records lost"}
-    assert report["verdict_words"] == "as this configuration promises"
+    assert report["verdict_words"] == "this configuration allows that"
     assert report["cap"]["words"] == "stayed available, lost 1 acknowledged record: AP"
 
 
@@ -204,9 +209,11 @@ GAP = {"produce-gap-s": "<= 2"}
 @with_story(*BEFORE, *moved(ms=5000), IN_TIME, final_read(1, 2, 3), server=SESSION, expect=GAP)
 def test_an_unmet_demand_is_the_headline(report: Report) -> None:
     assert report["verdict"] == "invalid"
-    assert report["sentence"].startswith("The scenario demands that writes stop for <= 2 s, but")
+    assert report["sentence"].startswith(
+        "The scenario demands that writes stop for at most 2 s, but"
+    )
     assert "No data was lost: all 3" in report["sentence"]
-    assert report["verdict_words"] == 'demanded produce-gap-s "<= 2", the longest lasted 3.0 s'
+    assert report["verdict_words"] == "produce-gap-s: at most 2 demanded, the longest lasted 3.0 s"
 
 
 @with_story(sent(1, at=0), sent(2, at=1), final_read(1, 1, 2), retries=0)

@@ -40,7 +40,8 @@ def test_what_was_tried_is_told_in_words():
     text = read(reports.invalid()).text
 
     assert "The study's test 4: idempotence, acks=all, leader killed" in text
-    assert "unlimited retries, idempotence on, 3 replicas, min.insync.replicas=2" in text
+    assert "retries for 30.0 s, idempotence on, 3 replicas, min.insync.replicas=2" in text
+    assert "Brokers Kafka 3.9.1" in text
     assert "10 faults: kill leader ×10" in text
 
 
@@ -48,7 +49,7 @@ def test_a_lost_record_is_shown_with_its_evidence_and_its_split():
     text = read(reports.invalid()).text
 
     assert "3 seen, 2 delivered before, 1 never delivered" in text
-    assert "977 before 0: kill → kafka1 delivered before 981 partition 0" in text
+    assert "977 before fault 0: kill → kafka1 delivered before 981 partition 0" in text
     assert "analysis/lost.parquet" in text
     assert "Promise broken" in text
 
@@ -56,8 +57,27 @@ def test_a_lost_record_is_shown_with_its_evidence_and_its_split():
 def test_a_control_run_says_that_its_losses_are_allowed_and_wanted():
     text = read(reports.control()).text
 
-    assert "Allowed here, and as the scenario demands (>= 1)" in text
+    assert "Allowed here, and as the scenario expects (at least 1)" in text
     assert "Promise broken" not in text
+    assert "5 other anomalies: none seen; 3 of them are forbidden here" in text
+    assert "8 other counts: 0 acknowledged without an offset" in text
+
+
+def test_a_run_that_never_sent_anything_says_why_once():
+    example = reports.unknown()
+    report = example.report
+    why = "the run failed in phase set-up: kafka1 did not start: no listener"
+    report["counts"] = dict.fromkeys(report["counts"], 0)
+    report["sentence"] = f"It is not known whether data was lost: {why}."
+    report |= {"reasons": [why, "nothing was sent"], "verdict_words": "2 reasons", "faults": []}
+    report["run"]["failure"] = {"phase": "set-up", "error": "kafka1 did not start: no listener"}
+    report["host"]["cpu_starvation"]["pressure_some_percent"] = 90.0
+    text = read(example).text
+
+    assert text.count("kafka1 did not start") == 1
+    assert "nothing was sent The run ended early in phase “set-up”." in text
+    assert "The host was short of CPU" not in text
+    assert "Nothing was recorded during the load, so there is no timeline." in text
 
 
 def test_an_unknown_run_says_why_and_claims_nothing():

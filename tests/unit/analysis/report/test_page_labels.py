@@ -25,7 +25,7 @@ def test_only_what_broke_is_red_and_its_tile_is_the_first() -> None:
 
     assert red(report) == ["Longest write outage"]
     first = tiles(report)[0]
-    assert first["note"].startswith("The scenario demands <= 2: not met; from ")
+    assert first["note"].startswith("The scenario expects at most 2: not met; from ")
     assert len(tiles(report)) == 6
     gap["demand_met"] = True
     assert red(report) == []
@@ -68,3 +68,19 @@ def test_a_permitted_loss_is_told_in_its_own_colour_beside_a_green_verdict() -> 
 def test_a_run_without_letters_has_no_row_for_them() -> None:
     assert '<div class="cap">' in render(reports.control().report, [], [])
     assert '<div class="cap">' not in render(reports.unknown().report, [], [])
+
+
+def test_outages_are_summed_and_those_of_two_partitions_at_once_count_once() -> None:
+    example = reports.kills(times=1)
+    report = example.report
+    window = next(each for each in report["windows"] if each["kind"] == "produce")
+    times = ((10.0, 4.0), (12.0, 4.0), (30.0, 1.0), (12.5, 1.0))
+    report["windows"] = [window | {"start_s": at, "length_s": for_s} for at, for_s in times]
+    report["longest_window_s"] |= {"produce": 4.0, "consume": 0.0}
+
+    notes = {tile["name"]: tile["note"] for tile in tiles(report)}
+
+    assert notes["Longest write outage"].endswith("; in all 7.00 s, in 4 outages")
+    assert notes["Longest read outage"] == (
+        "no acknowledged record waited 500 ms or longer to be read"
+    )

@@ -92,6 +92,21 @@ def test_no_configuration_is_no_words():
     assert "" == wording.configuration_words(reports.empty().report["configuration"])
 
 
+def test_brokers_are_told_by_release_session_and_what_was_set_for_them():
+    report = reports.kills(times=1).report
+    server = {"zookeeper.session.timeout.ms": 2000, "num.io.threads": 4, "b": "x", "a": True}
+    layers = {"num.io.threads": "harness", "b": "my.properties, line 3", "a": "scenario"}
+    report["configuration"] |= {"server": server, "layers": {"server": layers}}
+    told = "Kafka 3.9.1, ZooKeeper session of 2.00 s"
+
+    assert wording.broker_words(report) == f"{told}, a=true, b=x"
+    keys = [f"k{n}" for n in range(8)]
+    report["configuration"]["server"] |= dict.fromkeys(keys, 1)
+    report["configuration"]["layers"]["server"] = dict.fromkeys(keys, "scenario")
+    assert wording.broker_words(report).endswith("k4=1, k5=1, and 2 more settings")
+    assert wording.broker_words(reports.empty().report) == ""
+
+
 def test_min_isr_is_the_topics_then_the_brokers_then_kafkas_default():
     topic = {"replication_factor": 3, "config": {"min.insync.replicas": "2"}}
     bare = {"replication_factor": 3}

@@ -43,7 +43,7 @@ def test_each_backend_has_its_column_in_every_table():
     )
 
     assert "| `c` | it loses | 2 of 2 | 1 of 1 |" in page
-    assert "| `c` | 1 / 2 / 3 | 2 |" in page
+    assert "| `c` | 2 (1–3) | 2 |" in page
     assert "- **c**: ours" in page
 
 
@@ -78,7 +78,7 @@ def test_a_gap_on_a_starved_host_is_none_and_makes_no_difference():
     runs = [line("local", gap=1.0), line("local", gap=9.0, **starved)]
     slow = [line("docker", gap=3.0)]
 
-    assert backends.measured(GAP, runs) == "1.00 (of 1)"
+    assert backends.measured(GAP, runs) == "1.00, 1 run"
     assert not backends.differ(GAP, runs, slow)
     assert backends.differ(GAP, runs[:1], slow)
 
@@ -86,7 +86,7 @@ def test_a_gap_on_a_starved_host_is_none_and_makes_no_difference():
 def test_a_difference_is_a_sentence_with_both_ranges():
     lines = [line("local", 4), line("local", 5), line("docker", 1), line("docker", 1)]
 
-    assert ["`c`, records lost: local 4 / 4.5 / 5, docker 1."] == backends.differences(
+    assert ["`c`, records lost: local 4.5 (4–5), docker 1."] == backends.differences(
         CAMPAIGN, lines
     )
 

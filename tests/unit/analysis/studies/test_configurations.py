@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
 from analysis.studies import configurations, pages
 from harness.checkout import DOCS
-from harness.model.runs.ledger import Lines
+from harness.model.runs.ledger import Lines, read
 
 ACKS = "workload.producer.acks"
 CAMPAIGN: dict[str, Any] = {
@@ -51,7 +52,8 @@ def test_the_page_in_the_repository_is_the_one_that_its_data_give(ending: str, r
 def test_each_cell_has_its_row_though_it_has_no_run() -> None:
     told = page(runs("all", [0]))
 
-    assert "| 1 | 0 | — | — | — | — | — | — | — |" in told
+    assert "| hard | 1 | 0 | — | — | — | — | — | — |" in told
+    assert "| hard | all | 1 | 0 of 1 (0–79 %) | 0 |" in told
     assert "2 of the 2 cells do not have all of their runs yet" in told
 
 
@@ -68,33 +70,74 @@ def test_cells_of_other_settings_have_a_table_of_their_own_and_are_not_compared(
         {**CAMPAIGN, "matrix": [*CAMPAIGN["matrix"], other]}, Lines(all=lines)
     )
 
-    assert "| acks | rate | runs |" in told
-    assert "nothing yet" in told
+    assert "10 runs each.\n\n| what breaks | acks | loss: runs affected (95 % CI) |" in told
+    assert "And for rate:\n\n10 runs each.\n\n| what breaks | acks | rate |" in told
+    assert "There is none yet." in told
 
 
 def test_shares_whose_intervals_overlap_are_not_called_different() -> None:
-    assert "nothing yet" in page(runs("1", [1, 0, 0]), runs("all", [0, 0, 0]))
+    assert "There is none yet." in page(runs("1", [1, 0, 0]), runs("all", [0, 0, 0]))
 
 
 def test_a_difference_names_the_setting_and_both_shares() -> None:
     told = page(runs("1", [5] * 10), runs("all", [0] * 10))
 
-    assert "loss in 10 of 10 (72–100 %) with acks=1 against 0 of 10 (0–28 %) with acks=all" in told
+    assert "| hard |  | loss | acks=1: 10 of 10 (72–100 %) | acks=all: 0 of 10 (0–28 %) |" in told
 
 
 @pytest.mark.parametrize(
     ("lost", "forbidden", "told"),
     [
-        ([1, 0], False, "| 2 of 2 | 1 of 2 | permitted, seen |"),
-        ([0, 0], True, "| 0 of 2 | 0 of 2 | forbidden, not seen |"),
-        ([1, 0], True, "| 0 of 2 | 1 of 2 | **broken in 1** |"),
-        ([0, 0], False, "| 2 of 2 | 0 of 2 | permitted, not seen: in less than 66 % of runs"),
+        ([1, 0], False, "allowed (1), seen in 1 of 2"),
+        ([0, 0], True, "forbidden (1), not seen"),
+        ([1, 0], True, "**forbidden (1), seen in 1 of 2**"),
+        ([0, 0], False, "allowed (1), not seen"),
     ],
 )
 def test_what_may_be_stands_beside_what_was_seen(
     lost: list[int], forbidden: bool, told: str
 ) -> None:
-    assert told in page(runs("1", lost, forbidden=forbidden))
+    other = "forbidden (1), not seen" if forbidden else "allowed (1), not seen"
+
+    assert f"| hard | 1 | {told} | {other} |" in page(runs("1", lost, forbidden=forbidden))
+
+
+def test_what_may_be_in_some_runs_alone_says_in_how_many() -> None:
+    mixed = [*runs("1", [0]), *({**each, "seed": 7} for each in runs("1", [1], forbidden=True))]
+
+    assert "| hard | 1 | **forbidden (1), seen in 1 of 2** | allowed in 1 of 2 (1)," in page(mixed)
+
+
+def test_each_promise_is_said_once() -> None:
+    text = (DOCS / "configurations.md").read_text()
+    promises = re.findall(
+        r"^- \(\d+\) (.+)$", text.partition("the promises that decided")[2].partition("|")[0], re.M
+    )
+
+    assert len(promises) == 6
+    assert [text.count(promise) for promise in promises] == [1] * 6
+
+
+def test_why_acks_1_loses_nothing_there_is_what_each_of_these_runs_says() -> None:
+    """The page gives the reason in words: nobody else led, and nothing was accepted meanwhile."""
+    cell = "one-cut-then-kill/acks=1,min.insync.replicas=1,unclean.leader.election.enable=false"
+    mine = [
+        each
+        for each in read(DOCS / "data" / "configurations.jsonl").standing
+        if each["cell"] == cell
+    ]
+
+    assert len(mine) == 20
+    assert {
+        (each["promises"]["lost"]["promise"], each["cap"]["words"], each["anomalies"]["lost"])
+        for each in mine
+    } == {
+        (
+            "With acks=1 nothing is lost as long as the leader stays.",
+            "nothing lost, no write accepted until the leader came back: CP",
+            0,
+        )
+    }
 
 
 def test_a_bar_has_the_width_of_its_runs() -> None:

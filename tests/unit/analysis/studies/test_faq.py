@@ -70,9 +70,7 @@ def test_a_row_is_what_the_runs_of_its_cell_say() -> None:
     table = measured(line(1), line(4, verdict="invalid", reads=(0.7, 3.0))).table("c")
 
     assert table.splitlines()[2].startswith("| `s` | 2 | 1 of 2 (")
-    assert table.endswith(
-        "| 1 / 2.5 / 4 | 0 / 0 / 0 | — | 2.00 / 2.00 / 2.00 | 0.00 / 1.50 / 3.00 |"
-    )
+    assert table.endswith("| 2.5 (1–4) of 100 | 0 | — | 2.00 | 1.50 (0.00–3.00) |")
 
 
 @pytest.mark.parametrize(("counts", "told"), [((0, 0), "0"), ((4, 1200, 7), "4 to 1,200")])

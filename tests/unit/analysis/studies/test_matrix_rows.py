@@ -55,20 +55,26 @@ def test_each_position_keeps_its_runs() -> None:
     assert row(runs)["position"] == "AP 2, both 1"
 
 
+def test_a_number_is_the_median_with_the_extremes_where_they_differ() -> None:
+    runs = [line(lost=1, gap_s=6.0), line(gap_s=7.0, percent=99.0)]
+
+    assert (row(runs)["lost"], row(runs)["gap"]) == ("0.5 (0–1)", "6.0, 1 run")
+
+
 def test_losses_are_of_all_runs_and_gaps_of_those_on_a_calm_host() -> None:
     runs = [line(gap_s=6.0), line(gap_s=30.0, lost=9, percent=99.0)]
 
     found = row(runs)
 
     assert found["lossy"] == "1 of 2 (9–91 %)"
-    assert found["gap"] == "6.0 / 6.0 / 6.0 (of 1)"
+    assert found["gap"] == "6.0, 1 run"
     assert found["pressure"] == "60 %"
 
 
 def test_runs_whose_pressure_nobody_recorded_give_no_gaps() -> None:
     old = {**line(gap_s=6.0), "starved_in_load": None}
 
-    assert row([old])["gap"] == "— (of 0)"
+    assert row([old])["gap"] == "—"
 
 
 def test_what_a_failed_calibration_came_before_is_unknown_and_in_no_share() -> None:
@@ -96,8 +102,8 @@ def test_of_the_longest_gap_it_is_told_how_much_a_new_leader_led() -> None:
 
     told = more([newer, none_elected, older])
 
-    assert told["led"] == "1.5 / 1.5 / 1.5 (of 1)"
-    assert told["gap"] == "7.0 / 7.0 / 9.0"
-    assert told["unread"] == "0.0 / 0.0 / 2.0"
-    assert told["vanished"] == "0 / 0 / 3"
+    assert told["led"] == "1.5, 1 run"
+    assert told["gap"] == "7.0 (7.0–9.0)"
+    assert told["unread"] == "0.0 (0.0–2.0)"
+    assert told["vanished"] == "0 (0–3)"
     assert more([older])["led"] == "—"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.verdict.demands import Demand, DemandError, parse
+from analysis.verdict.demands import Demand, DemandError, demanded_words, parse
 from analysis.verdict.judge import decide, judge_gaps
 
 
@@ -24,6 +24,21 @@ def test_a_demand_is_a_range_of_counts(text: str, met: tuple[bool, ...]) -> None
     demand = parse({"lost": text})["lost"]
 
     assert tuple(demand.met(count, known=True) for count in range(3)) == met
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("lost", ">= 1", "at least 1 lost record"),
+        ("lost", "0", "0 lost records"),
+        ("duplicate", "== 1", "1 duplicate"),
+        ("duplicate", " < 21", "less than 21 duplicates"),
+        ("lost", "> 50 %", "more than 50 % lost records"),
+        ("stale-read", "<=3", "at most 3 stale reads"),
+    ],
+)
+def test_a_demand_is_told_in_words(name: str, text: str, words: str) -> None:
+    assert demanded_words(name, parse({name: text}, 100)[name]) == words
 
 
 @pytest.mark.parametrize(
@@ -98,7 +113,7 @@ def test_a_gap_that_is_not_met_says_so_in_the_reasons() -> None:
     gaps = judge_gaps({"produce": 1.74}, parse({"produce-gap-s": ">= 8"}), ())
 
     assert decide({}, (), gaps).reasons == (
-        'demanded produce-gap-s ">= 8", the longest lasted 1.7 s',
+        "produce-gap-s: at least 8 demanded, the longest lasted 1.7 s",
     )
 
 

@@ -79,8 +79,8 @@ def test_a_permitted_and_demanded_loss_is_valid(report: Report) -> None:
 def test_an_unmet_demand_is_invalid(report: Report) -> None:
     """The control did not lose anything: the experiment did not show what it is for."""
     assert report["verdict"] == "invalid"
-    assert report["reasons"] == ['demanded lost ">= 1", seen 0']
-    assert "The scenario demands lost >= 1, but 0 were seen." in report["sentence"]
+    assert report["reasons"] == ["at least 1 lost record demanded, 0 seen"]
+    assert "The scenario demands at least 1 lost record, but 0 were seen." in report["sentence"]
 
 
 @with_story(sent(1, at=0), sent(2, at=1), final_read(1), expect={"lost": ">= 1"})
@@ -95,7 +95,7 @@ def test_a_demand_can_forbid_what_the_configuration_permits(report: Report) -> N
     """Retries may duplicate, but this scenario wants none."""
     assert report["verdict"] == "invalid"
     assert report["anomalies"]["duplicate"]["forbidden"] is False
-    assert report["reasons"] == ['demanded duplicate "0", seen 1']
+    assert report["reasons"] == ["0 duplicates demanded, 1 seen"]
 
 
 @with_story(sent(1, at=0), final_read(complete=False), acks="1", expect={"lost": ">= 1"})

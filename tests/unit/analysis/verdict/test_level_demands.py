@@ -66,8 +66,8 @@ def test_where_there_was_nothing_to_measure_no_demand_is_met() -> None:
     )
 
     assert decide({}, (), levels).reasons == (
-        'demanded ack-p99-ms "<= 5", there was none',
-        'demanded error-share "<= 5 %", there was none',
+        "ack-p99-ms: at most 5 demanded, there was none",
+        "error-share: at most 5 % demanded, there was none",
     )
 
 
@@ -179,8 +179,8 @@ def test_the_same_is_broken_where_less_is_asked_for(report: Report) -> None:
     assert report["verdict"] == "invalid"
     assert [met for _, met in demanded(report).values()] == [False] * 4
     assert report["level_demands"]["error-share"]["seen"] == 50.0
-    assert 'demanded error-share "<= 49 %", it was 50 %' in report["reasons"]
-    assert "The scenario demands error-share <= 49 %, but it was 50 %." in report["sentence"]
+    assert "error-share: at most 49 % demanded, it was 50 %" in report["reasons"]
+    assert "The scenario demands error-share at most 49 %, but it was 50 %." in report["sentence"]
 
 
 @with_story(

@@ -142,7 +142,7 @@ def test_a_fault_that_hit_nobody_excuses_nothing(report: Report) -> None:
 def test_a_demand_is_broken_whoever_permits_what(report: Report) -> None:
     """The count is known: the scenario wants none."""
     assert report["verdict"] == "invalid"
-    assert report["reasons"] == ['demanded lost "0", seen 1']
+    assert report["reasons"] == ["0 lost records demanded, 1 seen"]
 
 
 @with_story(sent(1, at=0), sent(2, at=1), FROBNICATE, final_read(1), acks="1")

@@ -50,7 +50,9 @@ def test_both_labels_and_the_letters_come_first() -> None:
     lines = printed(golden("partition-ap")).strip().splitlines()
 
     assert lines[0].startswith("outcome  256 of 1,262 acknowledged records lost")
-    assert lines[1].startswith("verdict  VALID: as this configuration promises and this scenario")
+    assert lines[1].startswith(
+        "verdict  VALID: this configuration allows that, and what the scenario"
+    )
     assert lines[2].endswith("acknowledged records: AP")
     assert lines[3].startswith("Data was lost: ")
 

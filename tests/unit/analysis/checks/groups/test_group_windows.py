@@ -43,8 +43,8 @@ def test_a_group_that_stands_still_while_another_reader_goes_on_is_a_window(repo
     assert report["longest_window_s"]["process"] == pytest.approx(1.8)
     assert report["gap_demands"]["process-gap-s"]["demand_met"] is False
     assert (
-        "The scenario demands that the consumer group stop for <= 1.7 s, but the longest stop was "
-        "1.8 s." in report["sentence"]
+        "The scenario demands that the consumer group stop for at most 1.7 s, but the longest "
+        "stop was 1.8 s." in report["sentence"]
     )
 
 

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
 from analysis.report.index.entries import SETTINGS_MAX, Entry, entry_of
-from analysis.report.index.matrix import ROWS_MAX, Matrix, matrix
+from analysis.report.index.matrix import ROWS_MAX, Matrix, matrix, told_settings
 from analysis.report.index.page import render
 from tests.support.pages import reports
 from tests.support.pages.hostile_reports import ATTACK
+from tests.support.pages.page_browser import Screen
 from tests.support.pages.page_reader import reading
 
 LOST = {"words": "1 of 3 acknowledged records lost", "data": "lost"}
 
 
 def entry(
-    name: str, acks: str, *, lost: bool = False, duplicates: int = 0, **settings: Any
+    name: str,
+    acks: str,
+    *,
+    lost: bool = False,
+    duplicates: int = 0,
+    more: Mapping[str, Any] = MappingProxyType({}),
+    **settings: Any,
 ) -> Entry:
     made: dict[str, Any] = reports.kills(times=1).report
-    made["configuration"] = {"producer": {"acks": acks, **settings}, "topic": {"name": name}}
+    made["configuration"] = {
+        "producer": {"acks": acks, **settings, **more},
+        "topic": {"name": name},
+    }
     made["anomalies"]["duplicate"]["count"] = duplicates
     made["cap"] = {"available": lost, "consistent": not lost}
     if lost:
@@ -102,6 +114,31 @@ def test_each_run_is_one_click_away() -> None:
 
     addresses = [each for each in reading(page).addresses if each.endswith("report.html")]
     assert all(2 == sum(f"/{name}/" in each for each in addresses) for name in "abc")
+
+
+def test_each_run_tells_what_decides_and_in_what_it_differs() -> None:
+    runs = [entry("a", "1", retries=5), entry("b", "all", retries=0)]
+
+    assert told_settings(runs) == ["acks=1, retries=5", "acks=all, retries=0"]
+    assert "acks=1, retries=5" in reading(render(runs)).text
+    assert told_settings(runs[:1]) == ["acks=1"]
+
+
+@pytest.mark.browser
+def test_eight_settings_fit_a_window_of_1200_pixels(screen: Screen) -> None:
+    keys = (
+        *("max.in.flight.requests.per.connection", "enable.idempotence", "retries", "linger.ms"),
+        *("delivery.timeout.ms", "request.timeout.ms", "compression.type"),
+    )
+    runs = [
+        entry(f"{acks}{n}", acks, more=dict.fromkeys(keys, n * 10_000))
+        for acks in ("1", "all")
+        for n in (1, 2)
+    ]
+    screen.show(render(runs), size=(1200, 900))
+
+    wide = "const box = document.querySelector('.box'); return box.scrollWidth - box.clientWidth"
+    assert screen.ask(wide) == 0
 
 
 def test_runs_that_differ_in_nothing_have_no_table() -> None:

@@ -39,8 +39,9 @@ def test_a_run_is_told_by_verdict_outcome_release_gaps_and_time() -> None:
 
     assert "1 run: 1 valid, 0 invalid, 0 unknown" in text
     assert (
-        "valid 3 of 9,997 acknowledged records lost 3.9.2 5.91 s 6.05 s 2026-11-21 02:15:00 UTC "
-        "local, seed 42 run report logs"
+        "valid 3 of 9,997 acknowledged records lost acks=1, enable.idempotence=false, "
+        "replication_factor=3, min.insync.replicas=1 3.9.2 5.91 s 6.05 s "
+        "2026-11-21 02:15:00 UTC local, seed 42 run report logs"
     ) in re.sub(r"\d\.\d\d s \d\.\d\d s", "5.91 s 6.05 s", text)
 
 

@@ -66,6 +66,29 @@ def test_each_story_is_a_sentence_and_its_life_row_by_row():
     assert "kafka2 not known nothing not known nothing" in text
 
 
+def test_stories_that_differ_in_numbers_alone_are_one_with_a_table_of_these() -> None:
+    sentence = "Offset {} of partition 0 was acknowledged by kafka1 at {} s; kafka2 led at {} s."
+    first = a_story(1, sentence=sentence.format("4,711", "1.002", "3.000"))
+    same = a_story(3, sentence=sentence.format("9,007", "81.500", "3.000"), vanished=2)
+    other = a_story(2, sentence=first["sentence"].replace("kafka2", "kafka3"))
+    example = told(first, other, same)
+
+    shown = stories(example.report)
+    assert shown is not None
+    merged, alone = shown["told"]
+    assert (merged["number"], merged["records"], merged["vanished"]) == (1, 10, 2)
+    assert merged["numbers"] == [
+        (
+            "Offset … of partition 0 was acknowledged by kafka1 at …",
+            [["4,711", "1.002 s"], ["9,007", "81.500 s"]],
+        )
+    ]
+    assert (alone["number"], alone["like"], alone["numbers"]) == (2, [], [])
+    page = page_of(example)
+    assert all(page.count(f'id="story-{number}"') == 1 for number in (1, 2, 3))
+    assert "1, 3. lost, inconsistent-offset: 10 records, 2 of them vanished" in read(example).text
+
+
 def test_the_strip_has_a_lane_for_each_broker_and_a_column_for_each_row_with_a_time():
     shown = stories(told(a_story()).report)
     assert shown is not None

@@ -1,0 +1,184 @@
+"""The claims of the study, a row each: what the runs of a claim's cell came to.
+
+A claim has its newest runs: those whose lines have a digest of what was put to the test, and the
+older ones where there are no others, which its row says. Older ones that have been followed by
+newer ones are `aside`. So each run is in one row.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from analysis.anomalies import NAMES
+from analysis.studies.pages import lean_table
+from analysis.studies.shares import (
+    by_age,
+    checked,
+    counts,
+    median_pressure,
+    middle,
+    middle_gap,
+    share,
+)
+from harness.model.runs.ledger import Line, has_digest
+
+# Anomalies that have a column of their own, those of which the study claims nothing, and what
+# becomes of records that are lost, which has a table of its own.
+COLUMNS: Final = frozenset({"lost", "duplicate"})
+NOT_CLAIMED: Final = frozenset({"unseen", "phantom", "stale-read"})
+AFTERWARDS: Final = ("vanished", "inconsistent-offset", "diverged")
+OTHERS: Final = tuple(name for name in NAMES if name not in COLUMNS | NOT_CLAIMED)
+# The part whose runs have one fault each: shares of them are rates of the fault.
+RATES_PART: Final = "One kill a run"
+ONLY_OLDER: Final = "Only older runs."
+
+LOSS: Final = {"lossy": "loss: runs affected (95 % CI)", "lost": "lost"}
+TWICE: Final = {"duplicating": "duplicates: runs affected (95 % CI)", "duplicates": "twice"}
+TIMES: Final = {"gaps": "no ack for, s", "session": "session, s"}
+MET: Final = {"met": "runs as claimed (95 % CI)"}
+RATES: Final = {"claim": "claim", **LOSS, **TWICE, **TIMES, "cell": "scenario"}
+CLAIMS: Final = {
+    "claim": "claim",
+    **MET,
+    "lost": "lost",
+    "duplicates": "twice",
+    "beside": "also seen",
+    **TIMES,
+    "cell": "scenario",
+}
+OLDER: Final = {"cell": "scenario", **MET, **LOSS, **TWICE, "others": "also seen", **TIMES}
+DID: Final = {
+    "cell": "scenario",
+    "runs": "runs",
+    "verdicts": "verdicts",
+    "acked": "writes acknowledged",
+    "faults": "faults",
+    "pressure": "waited for a CPU",
+}
+# What a table says once, above it, where all of its rows agree.
+SAID: Final[Mapping[str, tuple[str | None, str]]] = {
+    "lost": ("0", "No acknowledged record was lost."),
+    "duplicates": ("0", "No record was in the log twice."),
+    "beside": ("—", ""),
+    "gaps": ("—", "No run was calm, so there are no times."),
+    "session": (None, "The session was {} s."),
+}
+
+
+Cell = Mapping[str, Any]
+Runs = tuple[Cell, Sequence[Line]]
+Told = dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A cell of the campaign with its runs that count."""
+
+    cell: Cell
+    newest: Sequence[Line]
+    aside: Sequence[Line]
+
+    @property
+    def part(self) -> str:
+        """The part of the page that shows it; the first has no name."""
+        return str(self.cell.get("part", ""))
+
+    @property
+    def only_older(self) -> bool:
+        """Whether it has runs, and none of them has a digest."""
+        return is_older(self.newest)
+
+    @property
+    def runs(self) -> Sequence[Runs]:
+        """Its newest runs, and those aside if there are any."""
+        return [(self.cell, lines) for lines in (self.newest, self.aside) if lines]
+
+
+def is_older(lines: Sequence[Line]) -> bool:
+    """Whether these are runs from before lines had a digest."""
+    return bool(lines) and not any(map(has_digest, lines))
+
+
+def claims(campaign: Cell, lines: Sequence[Line]) -> list[Claim]:
+    """Of each cell of a campaign."""
+    told = []
+    for cell in campaign["cells"]:
+        newer, older = by_age([line for line in lines if line["cell"] == name_of(cell)])
+        told.append(Claim(cell=cell, newest=newer or older, aside=older if newer else []))
+    return told
+
+
+def name_of(cell: Cell) -> str:
+    """What a cell is called in the data."""
+    return str(cell.get("name", cell["scenario"]))
+
+
+def label(cell: Cell, lines: Sequence[Line]) -> str:
+    """Its name in a table that has older runs beside newer ones."""
+    return f"`{name_of(cell)}`{', older' if is_older(lines) else ''}"
+
+
+def row(cell: Cell, lines: Sequence[Line]) -> Told:
+    """What a cell's runs came to, by the columns of the tables: shares with their intervals, and of
+    everything else the median and the extremes over the runs. Times are of calm runs."""
+    seen = checked(lines)
+    lost, duplicates = counts(seen, "lost"), counts(seen, "duplicate")
+    verdicts = [line.get("verdict", "not checked") for line in lines]
+    others = {
+        name: middle([line["anomalies"].get(name, 0) for line in seen])
+        for name in OTHERS
+        if any(line["anomalies"].get(name) for line in seen)
+    }
+    return {
+        "cell": f"`{name_of(cell)}`",
+        "claim": cell.get("claim", ""),
+        "runs": str(len(lines)),
+        "met": share([verdict == "valid" for verdict in verdicts]) if lines else "—",
+        "others": _listed(others),
+        "beside": _listed({name: others[name] for name in others if name not in AFTERWARDS}),
+        **{name: others.get(name, "0") for name in AFTERWARDS},
+        "doubtful": share([line.get("indeterminate", 0) > 0 for line in seen]) if seen else "—",
+        "verdicts": ", ".join(f"{verdicts.count(v)} {v}" for v in sorted(set(verdicts))) or "—",
+        "lossy": share(lost) if lost else "—",
+        "lost": middle(lost) + _of_acked(seen) * any(lost),
+        "duplicating": share(duplicates) if duplicates else "—",
+        "duplicates": middle(duplicates),
+        "gaps": middle_gap(seen),
+        "session": str(cell.get("session_s") or "—"),
+        "pressure": median_pressure(seen),
+        "acked": middle([line["acked"] for line in seen]),
+        "faults": middle([line["faults"] for line in seen]),
+    }
+
+
+def table_of(told: Sequence[Claim]) -> str:
+    """The table of a part's claims. Whether they have only older runs, and what else all of them
+    have in common, is said above it."""
+    all_older = all(claim.only_older for claim in told)
+    rows = [row(claim.cell, claim.newest) for claim in told]
+    for claim, each in zip(told, rows, strict=True):
+        if claim.only_older and not all_older:
+            each["claim"] += f". *{ONLY_OLDER}*"
+    columns = RATES if told[0].part in ("", RATES_PART) else CLAIMS
+    found = lean_table(columns, rows, SAID)
+    return f"{ONLY_OLDER}\n{'' if found[0] != '|' else chr(10)}{found}" if all_older else found
+
+
+def unfinished(told: Sequence[Claim]) -> list[str]:
+    """The cells that want more runs, each with how many it has: `c` (1 of 2)."""
+    return [
+        f"`{name_of(each.cell)}` ({len(each.newest)} of {each.cell['repeats']})"
+        for each in told
+        if len(each.newest) < each.cell["repeats"] and not each.only_older
+    ]
+
+
+def _of_acked(seen: Sequence[Line]) -> str:
+    return f" of {statistics.median(line['acked'] for line in seen):,.0f}" if seen else ""
+
+
+def _listed(found: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {numbers}" for name, numbers in found.items()) or "—"
