@@ -280,8 +280,8 @@ def _findings(report: Row) -> dict[str, Any]:
     """The anomalies with a remark each: `told`, those that convict first, then those seen or
     demanded; and folded `none`, of which none was seen."""
     sure = wording.provable(report)
-    rows = [
-        {
+    rows = {
+        name: {
             "name": name,
             "meaning": BY_NAME[name].meaning if name in BY_NAME else "",
             "lasted": _lasted(name, finding),
@@ -290,24 +290,14 @@ def _findings(report: Row) -> dict[str, Any]:
             **finding,
         }
         for name, finding in report["anomalies"].items()
-    ]
-    told = [row for row in rows if row["count"] or row["demanded"] is not None]
-    none = [row for row in rows if row not in told]
-    return {
-        "told": sorted(told, key=lambda row: (row["remark"].tone != "bad", not row["count"])),
-        "none": none,
-        "none_words": _none_words(none, others=bool(told), sure=sure),
     }
-
-
-def _none_words(rows: Sequence[Row], *, others: bool, sure: bool) -> str:
-    """`11 other anomalies: none seen; 9 of them are forbidden here`."""
-    what = f"{len(rows)} {'other ' * others}{'anomaly' if len(rows) == 1 else 'anomalies'}"
-    if not sure:
-        return f"{what}: none seen, which proves nothing in this run"
-    forbidden = sum(row["forbidden"] for row in rows)
-    are = "is" if forbidden == 1 else "are"
-    return f"{what}: none seen" + (f"; {forbidden} of them {are} forbidden here" * bool(forbidden))
+    told, none = wording.told_apart(report["anomalies"])
+    shown = [rows[name] for name in told]
+    return {
+        "told": sorted(shown, key=lambda row: (row["remark"].tone != "bad", not row["count"])),
+        "none": [rows[name] for name in none],
+        "none_words": wording.none_words(report),
+    }
 
 
 def _lasted(name: str, finding: Row) -> str:

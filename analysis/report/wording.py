@@ -252,6 +252,24 @@ def _content(count: int, demanded: str | None, *, forbidden: bool) -> Remark:
     return Remark(tone="quiet", words="None seen; it would be allowed")
 
 
+def told_apart(anomalies: Mapping[str, Row]) -> tuple[list[str], list[str]]:
+    """The names of those that were seen or demanded, and of those of which there is nothing to
+    tell."""
+    told = [n for n, found in anomalies.items() if found["count"] or found["demanded"] is not None]
+    return told, [name for name in anomalies if name not in told]
+
+
+def none_words(report: Row) -> str:
+    """Of the latter in one line: `11 other anomalies: none seen; 9 of them are forbidden here`."""
+    told, none = told_apart(report["anomalies"])
+    what = f"{len(none)} {'other ' * bool(told)}{'anomaly' if len(none) == 1 else 'anomalies'}"
+    if not provable(report):
+        return f"{what}: none seen, which proves nothing in this run"
+    forbidden = sum(report["anomalies"][name]["forbidden"] for name in none)
+    are = "is" if forbidden == 1 else "are"
+    return f"{what}: none seen" + (f"; {forbidden} of them {are} forbidden here" * bool(forbidden))
+
+
 def provable(report: Row) -> bool:
     """Whether "none found" means something: a judged run whose final read got to the end."""
     return report["verdict"] != "unknown" and bool(report["final_read"]["complete"])

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from analysis.report.wording import remarks
+from analysis.report.wording import none_words, remarks, told_apart
 from harness.model.exit_codes import FAILED, INTERRUPTED, INVALID, UNKNOWN, VALID
 from harness.model.printable import printable
 from harness.model.runs import json_text
@@ -73,7 +73,11 @@ def show_report(report: dict[str, Any], folder: RunFolder | str, console: Consol
         console.print(plain(f"  and {reason}"))
     for remark in remarks(report):
         console.print(plain(remark.words, "yellow" if remark.tone == "doubt" else ""))
-    console.print(_anomaly_table(report))
+    told, none = told_apart(report["anomalies"])
+    if told:
+        console.print(_anomaly_table({name: report["anomalies"][name] for name in told}))
+    if none:
+        console.print(plain(none_words(report)))
     if report["windows"]:
         console.print(_window_table(report))
     where = folder if isinstance(folder, str) else shown(folder.path)
@@ -99,11 +103,11 @@ def plain(line: str, style: str = "") -> Text:
     return Text(printable(line), style=style)
 
 
-def _anomaly_table(report: dict[str, Any]) -> Table:
+def _anomaly_table(anomalies: dict[str, dict[str, Any]]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("anomaly", "seen", "forbidden", "demanded"):
         table.add_column(column, justify="right" if column == "seen" else "left")
-    for name, found in sorted(report["anomalies"].items(), key=lambda row: not _broken(row[1])):
+    for name, found in sorted(anomalies.items(), key=lambda row: not _broken(row[1])):
         demand = found["demanded"] or ""
         if demand:
             demand += {True: "  met", False: "  NOT met", None: "  unknown"}[found["demand_met"]]
