@@ -75,7 +75,7 @@ def test_a_folder_s_runs_are_cells_by_their_scenario(tmp_path: Path) -> None:
 
     [line] = lines_of(tmp_path / "results")
 
-    assert (line["cell"], line["anomalies"]["lost"]) == ("study-1", 3)
+    assert (line["cell"], line["anomalies"]["lost"]) == ("study-1", 7)
 
 
 @pytest.mark.parametrize("what", ["missing.jsonl", "empty"])
