@@ -25,7 +25,7 @@ MEANINGS: Mapping[str, str] = {
     "sends": "records that the producers tried to write",
     "acked": "of these, acknowledged by the cluster",
     "acked_isr_alone": "acknowledged while the leader was the only replica in sync, so that its "
-    "loss would take them",
+    "loss would take them; the first and the last second of that time are not counted",
     "acked_below_log_start": "of the acknowledged, deleted from the log's start before they were "
     "read back: neither found nor lost",
     "acked_without_offset": "acknowledged, but the cluster did not say where; looked for by value",

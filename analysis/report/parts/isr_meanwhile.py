@@ -4,7 +4,7 @@ A fault's `before` is from its injection and its `after` from when it was healed
 ISR is full again: of a killed broker both show three members.
 
     before: kafka1, kafka2, kafka3    from 13.4 s on: kafka2, kafka3    after: all three again
-    =>  ISR: 2 from 13.40 s on, without kafka1
+    =>  ISR: down to 2 at 13.40 s, without kafka1
 
 Told is the smallest ISR of each partition that was smaller than in both looks, and since when.
 """
@@ -53,4 +53,5 @@ def _lines(fault: Row, views: Sequence[Row]) -> list[str]:
 def _line(view: Row, was: Sequence[str], *, alone: bool) -> str:
     where = "" if alone else f" of {view['partition']}"
     gone = ", ".join(sorted(set(was) - set(view["isr"])))
-    return f"ISR{where}: {len(view['isr'])} from {moment(view['time_s'])} on, without {gone}"
+    smallest, at = len(view["isr"]), moment(view["time_s"])
+    return f"ISR{where}: down to {smallest} at {at}, without {gone}"

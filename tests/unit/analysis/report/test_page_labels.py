@@ -50,7 +50,7 @@ def test_what_broke_and_has_no_tile_gets_one(met: bool | None) -> None:
 def test_both_labels_stand_above_the_sentence(build: Callable[[], reports.Example]) -> None:
     report = build().report
     page = render(report, [], [])
-    places = [page.index(word) for word in ("<dt>Outcome<", "<dt>Verdict<", "<h1>")]
+    places = [page.index(word) for word in ("<dt>Outcome: ", "<dt>Verdict: ", "<h1>")]
 
     assert places == sorted(places)
     told = f"<strong>{report['verdict'].capitalize()}</strong>: {report['verdict_words']}"
@@ -60,8 +60,8 @@ def test_both_labels_stand_above_the_sentence(build: Callable[[], reports.Exampl
 def test_a_permitted_loss_is_told_in_its_own_colour_beside_a_green_verdict() -> None:
     page = render(reports.control().report, [], [])
 
-    assert '<div class="lost"><dt>Outcome</dt>' in page
-    assert '<div class="valid"><dt>Verdict</dt>' in page
+    assert '<div class="lost"><dt>Outcome: what happened?</dt>' in page
+    assert '<div class="valid"><dt>Verdict: may that happen?</dt>' in page
     assert "3 of 9,997 acknowledged records lost, 2 duplicates" in page
 
 

@@ -27,7 +27,7 @@ def view(time_s: float, isr: list[str], partition: int = 0) -> dict[str, Any]:
 def test_the_smallest_isr_is_told_with_who_left_and_since_when() -> None:
     views = [view(0.0, ALL), view(4.5, ALL[1:]), view(8.9, ALL)]
 
-    assert isr_meanwhile([fault(0)], views) == {0: ["ISR: 2 from 4.50 s on, without kafka1"]}
+    assert isr_meanwhile([fault(0)], views) == {0: ["ISR: down to 2 at 4.50 s, without kafka1"]}
 
 
 def test_an_isr_that_never_shrank_is_not_told() -> None:
@@ -52,7 +52,7 @@ def test_of_many_partitions_the_first_are_told_and_the_others_counted() -> None:
 
     lines = isr_meanwhile([fault(*range(5))], views)[0]
 
-    assert lines[0] == "ISR of 0: 2 from 4.00 s on, without kafka1"
+    assert lines[0] == "ISR of 0: down to 2 at 4.00 s, without kafka1"
     assert lines[3:] == ["and 2 more partitions"]
 
 
