@@ -25,7 +25,7 @@ from analysis.compare.exact import (
     of_shares,
     smallest_rise,
 )
-from analysis.studies.shares import calm_gaps_s, checked, counts
+from analysis.studies.cells.shares import calm_gaps_s, checked, counts
 from harness.model.campaigns.worse import GAP_FACTOR
 from harness.model.kafka_text import kafka_text
 from harness.model.runs.ledger import Line, has_digest, name_of
@@ -196,7 +196,7 @@ def _tests(both: Both) -> Iterator[Tested]:
 
 def _share(lines: Sequence[Line], what: str) -> Share:
     """In how many of a side's runs something was seen. A run without a verdict tells only what it
-    saw (analysis.studies.shares.counts)."""
+    saw (analysis.studies.cells.shares.counts)."""
     verdicts = [line.get("verdict", UNKNOWN) for line in lines]
     if what in (UNKNOWN, INVALID):
         return Share(hits=verdicts.count(what), runs=len(lines))

@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.studies.beside import beside
+from analysis.studies.cells.experiments import several
+from analysis.studies.cells.shares import CALM_PERCENT, calm, checked, middle, some_runs
 from analysis.studies.pages import template, write_page
-from analysis.studies.shares import CALM_PERCENT, calm, checked, middle, some_runs
-from harness.model.runs.ledger import Line, Lines
+from harness.model.runs.ledger import LedgerError, Line, Lines
 
 GAP_S = 0.5  # a difference of gaps that is worth a sentence
 
@@ -58,12 +59,19 @@ def name_of(cell: Mapping[str, Any]) -> str:
 
 
 def runs_of(lines: Sequence[Line], cell: Mapping[str, Any], backend: str) -> list[Line]:
-    """The runs of a cell on a backend."""
-    return [
+    """The runs of a cell on a backend. Raises LedgerError where they are of several experiments:
+    then what differs between backends may be what these differ in."""
+    mine = [
         line
         for line in lines
         if line["cell"] == name_of(cell) and line.get("backend", "local") == backend
     ]
+    if found := several(mine):
+        raise LedgerError(
+            f"the runs of {name_of(cell)} on {backend} are of several experiments: "
+            f"{'; '.join(found)}: let lines of event superseded say which count no more"
+        )
+    return mine
 
 
 def demanded(runs: Sequence[Line]) -> str:

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from analysis.anomalies import NAMES
-from analysis.studies.pages import lean_table
-from analysis.studies.shares import (
+from analysis.studies.cells.experiments import by_experiment
+from analysis.studies.cells.shares import (
+    affected,
     by_age,
     checked,
     counts,
@@ -23,6 +24,7 @@ from analysis.studies.shares import (
     middle_gap,
     share,
 )
+from analysis.studies.pages import lean_table
 from harness.model.runs.ledger import Line, has_digest
 
 # Anomalies that have a column of their own, those of which the study claims nothing, and what
@@ -75,9 +77,11 @@ Told = dict[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """A cell of the campaign with its runs that count."""
+    """A cell of the campaign with its runs that count, of one experiment; `of` which, where the
+    cell has runs of several."""
 
     cell: Cell
+    of: str = ""
     newest: Sequence[Line]
     aside: Sequence[Line]
 
@@ -103,11 +107,15 @@ def is_older(lines: Sequence[Line]) -> bool:
 
 
 def claims(campaign: Cell, lines: Sequence[Line]) -> list[Claim]:
-    """Of each cell of a campaign."""
+    """Of each cell of a campaign, and of each experiment that its newest runs are of."""
     told = []
     for cell in campaign["cells"]:
         newer, older = by_age([line for line in lines if line["cell"] == name_of(cell)])
-        told.append(Claim(cell=cell, newest=newer or older, aside=older if newer else []))
+        parts = by_experiment(newer or older) or {"": []}
+        for number, (experiment, mine) in enumerate(parts.items()):
+            aside = older if newer and not number else []
+            of = experiment if len(parts) > 1 else ""
+            told.append(Claim(cell=cell, of=of, newest=mine, aside=aside))
     return told
 
 
@@ -142,9 +150,9 @@ def row(cell: Cell, lines: Sequence[Line]) -> Told:
         **{name: others.get(name, "0") for name in AFTERWARDS},
         "doubtful": share([line.get("indeterminate", 0) > 0 for line in seen]) if seen else "—",
         "verdicts": ", ".join(f"{verdicts.count(v)} {v}" for v in sorted(set(verdicts))) or "—",
-        "lossy": share(lost) if lost else "—",
+        "lossy": affected(lines, "lost"),
         "lost": middle(lost) + _of_acked(seen) * any(lost),
-        "duplicating": share(duplicates) if duplicates else "—",
+        "duplicating": affected(lines, "duplicate"),
         "duplicates": middle(duplicates),
         "gaps": middle_gap(seen),
         "session": str(cell.get("session_s") or "—"),
@@ -160,6 +168,7 @@ def table_of(told: Sequence[Claim]) -> str:
     all_older = all(claim.only_older for claim in told)
     rows = [row(claim.cell, claim.newest) for claim in told]
     for claim, each in zip(told, rows, strict=True):
+        each["claim"] += f" ({claim.of})" if claim.of else ""
         if claim.only_older and not all_older:
             each["claim"] += f". *{ONLY_OLDER}*"
     columns = RATES if told[0].part in ("", RATES_PART) else CLAIMS

@@ -11,23 +11,25 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
 
 from analysis.measures.position import POSITIONS
 from analysis.studies.beside import beside
+from analysis.studies.cells.pooled import HEADS as POOLED
+from analysis.studies.cells.pooled import Pooled, pools
+from analysis.studies.cells.shares import CALM_PERCENT, counts, share, wilson
+from analysis.studies.cells.sittings import FEW
 from analysis.studies.matrix_rows import HEADS as ALL_HEADS
-from analysis.studies.matrix_rows import MORE_HEADS, more, positions, row
+from analysis.studies.matrix_rows import MORE_HEADS, more, positions
+from analysis.studies.measured import JUDGED, Measured, Spread, measured
 from analysis.studies.pages import lean_table, markdown_table, page, template
-from analysis.studies.shares import CALM_PERCENT, checked, counts, share, wilson
 from harness.model.campaigns.campaign import Campaign
 from harness.model.campaigns.matrix import in_words, short
 from harness.model.kafka_text import kafka_text
-from harness.model.runs.ledger import Line, Lines
+from harness.model.runs.ledger import Lines
 
-JUDGED: Final = {"lost": "loss", "duplicate": "duplicates"}
 FAULTS: Final = {
     "one-kill": "The leader is killed (SIGKILL), and comes back 12 s later.",
     "one-cut-then-kill": "The leader is cut from its followers, not from ZooKeeper and clients. "
@@ -35,8 +37,21 @@ FAULTS: Final = {
     "one-pause": "The leader stands still (SIGSTOP) for 12 s.",
     "one-power-loss": "All brokers lose what they had not synced, and come back after a second.",
 }
-HEADS: Final = {key: head for key, head in ALL_HEADS.items() if key != "pressure"}
-ONCE: Final = {"runs": (None, "{} runs each.")}
+HEADS: Final = {
+    "experiment": "of",
+    **{key: head for key, head in ALL_HEADS.items() if key != "pressure"},
+    "sittings": "sittings",
+    "dirty": "dirty",
+    "clean_lost": "loss, clean alone",
+    "clean_duplicate": "duplicates, clean alone",
+}
+ONCE: Final = {
+    "experiment": (None, "All of {}."),
+    "runs": (None, "{} runs each."),
+    "dirty": ("0", "All from clean commits."),
+    "clean_lost": ("—", ""),
+    "clean_duplicate": ("—", ""),
+}
 COLOURS: Final = {
     "CP": "#2b6cb0",
     "AP": "#c05621",
@@ -46,60 +61,31 @@ COLOURS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
-    """A cell of a matrix, and its runs that count."""
-
-    key: str
-    scenario: str
-    settings: Mapping[str, Any]
-    wanted: int
-    note: str
-    lines: Sequence[Line]
-
-    @property
-    def label(self) -> str:
-        """Its settings in words."""
-        return ", ".join(in_words(self.settings))
-
-    @property
-    def checked(self) -> Sequence[Line]:
-        """Its runs that came to a report."""
-        return checked(self.lines)
-
-
-def measured(campaign: Mapping[str, Any], lines: Sequence[Line]) -> list[Measured]:
-    """All cells of a campaign's matrices."""
-    return [
-        Measured(
-            key=cell.key,
-            scenario=cell.scenario,
-            settings={key: cell.set[key] for key in matrix.axes},
-            wanted=cell.repeats,
-            note=cell.note,
-            lines=[line for line in lines if line["cell"] == cell.key],
-        )
-        for matrix in Campaign.model_validate(campaign).matrix
-        for cell in matrix.cells()
-    ]
-
-
 def render(campaign: Mapping[str, Any], told: Lines) -> str:
     """The whole page."""
     cells = measured(campaign, told.standing)
     groups = _groups(cells)
     begun = [group for group in groups if _begun(group)]
     promises, promised = _promises(cells)
+    spread = Spread.of(cells, told)
+    together = pools(Campaign.model_validate(campaign), told)
     return template("configurations.md.j2").render(
         cells=cells,
         faults={group[0].scenario: FAULTS.get(group[0].scenario, "") for group in groups},
-        one_table=[(_new(group, begun[0]), _table(group)) for group in _alike(begun)],
+        one_table=[(_new(group, begun[0]), _table(group, spread)) for group in _alike(begun)],
+        pooled=_pooled(together, spread),
+        reasons={each.pool.name: each.pool.reason for each in together},
+        spread=spread.table(),
+        hosts=spread.sat.hosts,
+        few=FEW,
         tables=[(group[0].scenario, _heading(group, groups), _more(group)) for group in begun],
         not_begun=[(group[0].scenario, group) for group in groups if not _begun(group)],
-        differences=markdown_table(DIFFERS, found) if (found := list(differences(cells))) else "",
+        differences=markdown_table(DIFFERS, found)
+        if (found := list(differences(cells, spread)))
+        else "",
         promises=promises,
         promised=promised,
-        of={cell.key: row(cell.lines) for cell in cells if cell.lines},
+        of={cell.key: spread.row(cell) for cell in cells if cell.lines},
         calm=f"{CALM_PERCENT:.0f} %",
         versions=", ".join(sorted({line["kafka"] for line in told.standing if line.get("kafka")})),
         missing=[c for c in cells if len(c.lines) < c.wanted],
@@ -174,9 +160,23 @@ def _rows(
     return lean_table({"scenario": "what breaks", **axes, **heads}, rows, ONCE)
 
 
-def _table(cells: Sequence[Measured]) -> str:
-    """What the runs did."""
-    return _rows(cells, HEADS, [row(cell.lines) for cell in cells])
+def _table(cells: Sequence[Measured], spread: Spread) -> str:
+    """What the runs did. A cell without runs is of no experiment, and makes no column for it."""
+    rows = [spread.row(cell) for cell in cells]
+    of = {each["experiment"] for each in rows if each["experiment"]}
+    for each in rows:
+        each["experiment"] = each["experiment"] or ("—" if len(of) > 1 else next(iter(of), "—"))
+    return _rows(cells, HEADS, rows)
+
+
+def _pooled(together: Sequence[Pooled], spread: Spread) -> str:
+    """What the runs of cells that are one experiment did."""
+    rows = [
+        {"experiment": each.experiment}
+        | each.row(spread.sat, spread.factors(each.scenario, each.acks))
+        for each in together
+    ]
+    return lean_table({"experiment": "of", **POOLED}, rows, ONCE)
 
 
 def _more(cells: Sequence[Measured]) -> str:
@@ -193,28 +193,38 @@ DIFFERS: Final = (
 )
 
 
-def differences(cells: Sequence[Measured]) -> Iterator[list[str]]:
+def _differences(cells: Sequence[Measured], spread: Spread) -> str:
+    found = list(differences(cells, spread))
+    return markdown_table(DIFFERS, found) if found else ""
+
+
+def differences(cells: Sequence[Measured], spread: Spread) -> Iterator[list[str]]:
     """What one setting changed, all others equal, by DIFFERS: only shares whose intervals do not
     overlap."""
     pairs = (pair for group in _groups(cells) for pair in combinations(group, 2))
     for one, other in pairs:
+        if one.experiment != other.experiment:
+            continue
         changed = [key for key in one.settings if one.settings[key] != other.settings[key]]
         if len(changed) != 1:
             continue
         rest = {key: value for key, value in one.settings.items() if key != changed[0]}
         for anomaly, words in JUDGED.items():
-            shares = counts(one.checked, anomaly), counts(other.checked, anomaly)
-            if _apart(*shares):
+            both = [
+                (counts(cell.checked, anomaly), spread.factors(cell.scenario, cell.acks)[anomaly])
+                for cell in (one, other)
+            ]
+            if _apart(*both):
                 told = (
-                    f"{next(in_words({changed[0]: cell.settings[changed[0]]}))}: {share(each)}"
-                    for cell, each in zip((one, other), shares, strict=True)
+                    f"{next(in_words({changed[0]: cell.settings[changed[0]]}))}: {share(*each)}"
+                    for cell, each in zip((one, other), both, strict=True)
                 )
                 yield [one.scenario, ", ".join(in_words(rest)), words, *told]
 
 
-def _apart(one: Sequence[int], other: Sequence[int]) -> bool:
-    """Whether the intervals of two shares do not overlap."""
-    a, b = (wilson(sum(map(bool, each)), len(each)) for each in (one, other))
+def _apart(*both: tuple[Sequence[int], float]) -> bool:
+    """Whether the intervals of two shares, each with its dispersion, do not overlap."""
+    a, b = (wilson(sum(map(bool, each)), len(each), factor) for each, factor in both)
     return a[1] < b[0] or b[1] < a[0]
 
 

@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from analysis.studies.cells.shares import checked, middle_gap, settled, share
 from analysis.studies.claims import row
 from analysis.studies.pages import markdown_table, page, template
-from analysis.studies.shares import checked, middle_gap, settled, share
 from analysis.studies.study import every_gap
 from harness.model.runs.ledger import Line, Lines
 

@@ -11,14 +11,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from analysis.measures.position import POSITIONS, position_of
-from analysis.studies.shares import (
+from analysis.studies.cells.shares import (
+    affected,
     calm,
     checked,
     counts,
     median_pressure,
     middle,
     middle_gap,
-    share,
     some_runs,
 )
 from harness.model.runs.ledger import Line, write_outages
@@ -56,15 +56,14 @@ def positions(lines: Sequence[Line]) -> Mapping[str, int]:
 
 def row(lines: Sequence[Line]) -> dict[str, str]:
     """A cell's row, by HEADS: shares with their intervals, of other numbers the median and the
-    extremes. A run without a verdict stands nowhere that is known, and tells of anomalies only
-    what it saw."""
+    extremes. A run without a verdict stands nowhere that is known, and is in no share."""
     seen = checked(lines)
     lost, twice = counts(seen, "lost"), counts(seen, "duplicate")
     return {
         "runs": str(len(lines)),
-        "lossy": share(lost) if lost else "—",
+        "lossy": affected(lines, "lost"),
         "lost": middle(lost),
-        "duplicating": share(twice) if twice else "—",
+        "duplicating": affected(lines, "duplicate"),
         "duplicates": middle(twice),
         "gap": middle_gap(seen, digits=1),
         "position": ", ".join(f"{name} {n}" for name, n in positions(lines).items()) or "—",

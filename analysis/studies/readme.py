@@ -1,4 +1,5 @@
-"""The table of results in README.md: five cells of the matrix, a row each.
+"""The table of results in README.md: five rows of the matrix, from pooled cells where they are in a
+pool.
 
     python -m analysis.studies.readme docs/configurations.toml    writes it between its marks
 
@@ -10,33 +11,72 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from analysis.studies.cells.pooled import pools
+from analysis.studies.cells.shares import counts, middle
 from analysis.studies.matrix_rows import row
+from analysis.studies.measured import Spread, measured
 from analysis.studies.pages import markdown_table, page
-from analysis.studies.shares import checked, counts, middle
+from harness.model.campaigns.campaign import Campaign
 from harness.model.campaigns.matrix import Place
 from harness.model.runs.ledger import Lines
 
 BEGIN: Final = "<!-- results: python -m analysis.studies.readme docs/configurations.toml -->"
 END: Final = "<!-- end of the results -->"
 KILLED, CUT = "the leader is killed", "the leader is cut from its followers, then killed"
-# What is set, what breaks, the scenario and the cell's settings.
 ACKS, MIN_ISR = "workload.producer.acks", "topic.config.min.insync.replicas"
 UNCLEAN = "topic.config.unclean.leader.election.enable"
 IDEMPOTENT = "workload.producer.enable.idempotence"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """What is set, what breaks, the cell that has its times and, of losses and duplicates, the pool
+    that has the share where the cell is in one."""
+
+    settings: str
+    breaks: str
+    scenario: str
+    values: Mapping[str, Any]
+    pools: Mapping[str, str] = field(default_factory=dict)
+
+
 ROWS: Final = (
-    ("acks=1", KILLED, "one-kill", {ACKS: "1", MIN_ISR: 1, UNCLEAN: False}),
-    ("acks=all", KILLED, "one-kill", {ACKS: "all", MIN_ISR: 1, UNCLEAN: False}),
-    (
-        *("acks=all, idempotent producer, min.insync.replicas=2", KILLED, "one-kill"),
-        {ACKS: "all", MIN_ISR: 2, IDEMPOTENT: True},
+    Row(
+        settings="acks=1",
+        breaks=KILLED,
+        scenario="one-kill",
+        values={ACKS: "1", MIN_ISR: 1, UNCLEAN: False},
+        pools={"lost": "acks=1", "duplicate": "acks=1"},
     ),
-    ("acks=all", CUT, "one-cut-then-kill", {ACKS: "all", MIN_ISR: 1, UNCLEAN: False}),
-    (
-        *("acks=all, unclean elections", CUT, "one-cut-then-kill"),
-        {ACKS: "all", MIN_ISR: 1, UNCLEAN: True},
+    Row(
+        settings="acks=all",
+        breaks=KILLED,
+        scenario="one-kill",
+        values={ACKS: "all", MIN_ISR: 1, UNCLEAN: False},
+        pools={"lost": "acks=all", "duplicate": "acks=all, not idempotent"},
+    ),
+    Row(
+        settings="acks=all, idempotent producer, min.insync.replicas=2",
+        breaks=KILLED,
+        scenario="one-kill",
+        values={ACKS: "all", MIN_ISR: 2, IDEMPOTENT: True},
+        pools={"lost": "acks=all"},
+    ),
+    Row(
+        settings="acks=all",
+        breaks=CUT,
+        scenario="one-cut-then-kill",
+        values={ACKS: "all", MIN_ISR: 1, UNCLEAN: False},
+    ),
+    Row(
+        settings="acks=all, unclean elections",
+        breaks=CUT,
+        scenario="one-cut-then-kill",
+        values={ACKS: "all", MIN_ISR: 1, UNCLEAN: True},
     ),
 )
 HEADS: Final = (
@@ -45,20 +85,25 @@ HEADS: Final = (
 )
 
 
-def table(_: Mapping[str, Any], ledger: Lines) -> str:
-    """A row for each of ROWS: shares with their intervals, and of the affected runs the median and
-    the extremes of what they lost or repeated."""
+def table(campaign: Mapping[str, Any], told: Lines) -> str:
+    """A row for each of ROWS: shares with their intervals, of the affected runs the median and the
+    extremes of what they lost or repeated, and the cell's times. Raises LookupError for a cell or
+    pool that is none."""
+    cells = measured(campaign, told.standing)
+    spread = Spread.of(cells, told)
+    together = {each.pool.name: each for each in pools(Campaign.model_validate(campaign), told)}
     rows = []
-    for settings, broken, scenario, values in ROWS:
-        place = Place(scenario=scenario, settings=values)
-        mine = [line for line in ledger.standing if line["cell"] == place.name]
-        told = row(mine)
-        lost, twice = (
-            middle([count for count in counts(checked(mine), name) if count])
-            for name in ("lost", "duplicate")
-        )
-        shares = (told["lossy"], lost, told["duplicating"], twice)
-        rows.append([settings, broken, *shares, told["gap"]])
+    for asked in ROWS:
+        key = Place(scenario=asked.scenario, settings=asked.values).name
+        cell = next(each for each in cells if each.key == key)
+        factors = spread.factors(cell.scenario, cell.acks)
+        shares = []
+        for anomaly in ("lost", "duplicate"):
+            pool = together.get(asked.pools.get(anomaly, ""))
+            lines = pool.lines if pool else cell.lines
+            seen = [count for count in counts(lines, anomaly) if count]
+            shares += [spread.sat.affected(lines, anomaly, factors[anomaly]), middle(seen)]
+        rows.append([asked.settings, asked.breaks, *shares, row(cell.lines)["gap"]])
     return markdown_table(HEADS, rows)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from analysis.studies.beside import UNKNOWN, beside
+from analysis.studies.cells.shares import CALM_PERCENT, calm, checked, middle, quartiles
 from analysis.studies.claims import (
     AFTERWARDS,
     DID,
@@ -30,7 +31,6 @@ from analysis.studies.claims import (
     unfinished,
 )
 from analysis.studies.pages import lean_table, page, template
-from analysis.studies.shares import CALM_PERCENT, calm, checked, middle, quartiles
 from harness.model.runs.ledger import UNREACHED_S, Line, Lines, has_digest, unreached_leaders
 
 Row = Mapping[str, Any]

@@ -108,6 +108,13 @@ NoCalibration = Annotated[
         "--no-calibration", help="Begin at once, without three runs that show what is seen."
     ),
 ]
+Dirty = Annotated[
+    bool,
+    typer.Option(
+        "--dirty",
+        help="Let runs of a harness with changes that no commit has into a ledger in git.",
+    ),
+]
 Parallel = Annotated[
     int,
     typer.Option(
@@ -270,6 +277,7 @@ def campaign(  # each an option of the command
     nights: Nights = None,
     dry_run: DryRun = False,
     no_calibration: NoCalibration = False,
+    dirty: Dirty = False,
     parallel: Parallel = 1,
     results: Results = RESULTS,
 ) -> None:
@@ -298,6 +306,7 @@ def campaign(  # each an option of the command
         settings=settings(sets),
         calibrate=not no_calibration,
         parallel=parallel,
+        dirty=dirty,
     )
     if superseded or why:
         raise typer.Exit(supersede(file, superseded or (), why, options, console=console))

@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from analysis.studies.shares import CALM_PERCENT
+from analysis.studies.cells.shares import CALM_PERCENT
 from scripts.test_parts.outcomes import Outcome, starved_percent
 from scripts.test_parts.running import Ended
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
@@ -43,6 +44,7 @@ from harness.model.runs.ledger import (
 )
 from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import ScenarioError
+from harness.release import commit
 from harness.run.progress import Screen
 from harness.scenario.prepare import Prepared, Request
 
@@ -59,12 +61,15 @@ class CampaignOptions:
     calibrate: bool = True
     ledger: Path | None = None  # None: what the campaign's file says
     parallel: int = 1  # runs at a time
+    dirty: bool = False  # lines of a harness with changes that no commit has may go into git
 
 
 def make_runs(file: Path, results: Path, options: CampaignOptions, *, console: Console) -> int:
     """Make a campaign's missing runs. Returns the worst exit code of those made now."""
     plan = read_campaign(file)
     data = options.ledger or file.parent / plan.data
+    if not options.dirty:
+        require_clean(data)
     with Ledger.opened(data) as ledger:
         done = ledger.read()
         todo = still_to_do(plan, done.standing, options)
@@ -94,6 +99,23 @@ def make_runs(file: Path, results: Path, options: CampaignOptions, *, console: C
     if making.codes:
         show_how_many_valid(making.codes, len(todo), console)
     return worst(making.codes) if making.codes else VALID
+
+
+def require_clean(data: Path) -> None:
+    """Raise ScenarioError where lines of a harness that no commit has would go into a ledger that
+    git keeps: nobody could make such a run again."""
+    if not commit().endswith(" dirty"):
+        return
+    words = ["git", "-C", str(data.parent), "ls-files", "--error-unmatch", "--", data.name]
+    try:
+        kept = subprocess.run(words, capture_output=True, check=False).returncode == 0
+    except OSError:  # no git, or no such folder yet
+        return
+    if kept:
+        raise ScenarioError(
+            f"{data} is kept in git, and this harness has changes that no commit has: commit them "
+            "first, or let its lines say so by --dirty"
+        )
 
 
 def still_to_do(
@@ -163,6 +185,7 @@ class Making:
     codes: list[int] = field(default_factory=list)
     doubts: dict[str, str] = field(default_factory=dict)  # by backend: why nothing is believed
     writing: Lock = field(default_factory=Lock)
+    sittings: dict[str, str] = field(default_factory=dict)  # by backend: when it was calibrated
 
     def calibrate(self, backends: Iterable[str], settings: Mapping[str, Any]) -> None:
         """Calibrate on each backend. Raises Interrupted."""
@@ -179,6 +202,7 @@ class Making:
             why = found.why
             told = {"met": why is None, "why": why, "runs": found.runs}
             self.ledger.add({"event": CALIBRATED, **names, **told})
+            self.sittings[backend] = str(names["started_utc"])
             if why is not None:
                 self.doubts[backend] = why
                 Screen(self.console).say(f"the calibration failed: {why}", style="bold red")
@@ -238,6 +262,8 @@ class Making:
         told = self.ledger.read().all
         if all(line["configuration"] != other.get("configuration") for other in told):
             line["settings"] = settings_of(folder.read())
+        if sitting := self.sittings.get(request.backend):
+            line["sitting"] = sitting
         if why := self.doubts.get(request.backend):
             doubted = {"verdict": "unknown", "judged": line.get("verdict")}
             line |= {**doubted, "reasons": [f"the calibration failed: {why}"]}

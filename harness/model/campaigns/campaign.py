@@ -161,6 +161,48 @@ class Matrix(BaseModel):
         ]
 
 
+class Pool(BaseModel):
+    """Cells that are one experiment for some anomalies, since what they differ in cannot matter to
+    these: their runs are counted together, beside the cells' own rows."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Annotated[str, Field(description="what the page calls it", examples=["acks=1"])]
+    where: Annotated[
+        tuple[dict[str, Any], ...],
+        Field(
+            min_length=1,
+            description="its cells, by `scenario` and all of their settings; a list is any of its "
+            "values",
+            examples=[({"scenario": "one-kill", "workload.producer.acks": ["1", "all"]},)],
+        ),
+    ]
+    of: Annotated[
+        tuple[Literal["lost", "duplicate"], ...],
+        Field(min_length=1, description="what is counted together", examples=[("lost",)]),
+    ]
+    reason: Annotated[
+        str,
+        Field(
+            min_length=1,
+            description="why, in Kafka, what differs cannot matter",
+            examples=["With acks=1 no broker looks at it."],
+        ),
+    ]
+
+    def has(self, cell: Cell) -> bool:
+        """Whether a cell is one of its."""
+        own = {**cell.set, "scenario": cell.scenario}
+        return any(
+            each.keys() == own.keys()
+            and all(
+                own[key] in (some if isinstance(some, list) else [some])
+                for key, some in each.items()
+            )
+            for each in self.where
+        )
+
+
 class Campaign(BaseModel):
     """The file, checked."""
 
@@ -238,6 +280,34 @@ class Campaign(BaseModel):
             ],
         ),
     ] = ()
+
+    pools: Annotated[
+        tuple[Pool, ...],
+        Field(
+            description="cells whose runs are counted together",
+            examples=[
+                (
+                    {
+                        "name": "acks=1",
+                        "where": ({"scenario": "one-kill", "workload.producer.acks": "1"},),
+                        "of": ("lost",),
+                        "reason": "…",
+                    },
+                )
+            ],
+        ),
+    ] = ()
+
+    def pooled(self) -> list[tuple[Pool, list[Cell]]]:
+        """Each pool with its cells. Raises ScenarioError for one that pools nothing."""
+        found = [(pool, [c for c in self.every_cell() if pool.has(c)]) for pool in self.pools]
+        for pool, cells in found:
+            if len(cells) < 2:
+                raise ScenarioError(
+                    f"pools: {pool.name!r} has {len(cells)} cells: write `scenario` and every "
+                    "setting of two cells at least, as the axes have them"
+                )
+        return found
 
     def every_cell(self) -> list[Cell]:
         """Its cells, those of its matrices after the others. Raises ScenarioError where there are

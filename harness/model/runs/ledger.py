@@ -14,8 +14,9 @@ A line is a JSON object, and is never changed or removed. `event` says what it t
     calibrated   whether what follows on this backend can be believed: `met`, and if not `why`; by
                  these `runs`, which are no cell's
 
-`configuration` is a digest (harness.model.runs.configuration); the first line of a digest has its
-`settings`.
+`sitting` of an ended run is when the calibration before it began; older lines follow it without
+naming it. `configuration` is a digest (harness.model.runs.configuration); the first line of a
+digest has its `settings`.
 
 Each names its run by `cell`, `backend`, `seed` and `started_utc`. Lines without `event` are older:
 they tell of runs that ended; one without `backend` is of the local one. A start without an end was

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from analysis.studies import configurations, pages
+from analysis.studies.cells.experiments import experiment
 from harness.checkout import DOCS
 from harness.model.runs.ledger import Lines, read
 
@@ -52,8 +53,8 @@ def test_the_page_in_the_repository_is_the_one_that_its_data_give(ending: str, r
 def test_each_cell_has_its_row_though_it_has_no_run() -> None:
     told = page(runs("all", [0]))
 
-    assert "| hard | 1 | 0 | — | — | — | — | — | — |" in told
-    assert "| hard | all | 1 | 0 of 1 (0–79 %) | 0 |" in told
+    assert "| hard | 1 | 0 | — | — | — | — | — | — | 0 |" in told
+    assert "| hard | all | 1 | 0 of 1 (0–79 %) on host A | 0 |" in told
     assert "2 of the 2 cells do not have all of their runs yet" in told
 
 
@@ -70,8 +71,9 @@ def test_cells_of_other_settings_have_a_table_of_their_own_and_are_not_compared(
         {**CAMPAIGN, "matrix": [*CAMPAIGN["matrix"], other]}, Lines(all=lines)
     )
 
-    assert "10 runs each.\n\n| what breaks | acks | loss: runs affected (95 % CI) |" in told
-    assert "And for rate:\n\n10 runs each.\n\n| what breaks | acks | rate |" in told
+    once = f"All of {experiment({})}.\n10 runs each.\nAll from clean commits."
+    assert f"{once}\n\n| what breaks | acks | loss: runs affected (95 % CI) |" in told
+    assert f"And for rate:\n\n{once}\n\n| what breaks | acks | rate |" in told
     assert "There is none yet." in told
 
 
@@ -149,3 +151,12 @@ def test_a_bar_has_the_width_of_its_runs() -> None:
     assert 'width="270.0"' in text
     assert "AP 1" in text
     assert "both 3" in text
+
+
+def test_runs_of_another_kafka_have_a_row_of_their_own_and_are_not_compared() -> None:
+    newer = [{**each, "kafka": "4.0.0", "seed": 99 + each["seed"]} for each in runs("1", [0] * 10)]
+
+    told = page(runs("1", [5] * 10), newer)
+
+    assert told.count("| hard | 1 | Kafka ") == 2
+    assert "There is none yet." in told

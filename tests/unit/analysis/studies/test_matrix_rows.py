@@ -87,11 +87,11 @@ def test_what_a_failed_calibration_came_before_is_unknown_and_in_no_share() -> N
     assert told["position"] == "both 1, unknown 1"
 
 
-def test_a_run_without_a_verdict_tells_only_what_it_saw() -> None:
+def test_a_run_without_a_verdict_is_in_no_share() -> None:
     silent, lossy = ({**line(lost=lost), "verdict": "unknown"} for lost in (0, 1))
 
     assert row([silent, line()])["lossy"].startswith("0 of 1 ")
-    assert row([lossy, line()])["lossy"].startswith("1 of 2 ")
+    assert row([lossy, line()])["lossy"] == "0 of 1 (0–79 %); 1 unknown, which saw it"
 
 
 def test_of_the_longest_gap_it_is_told_how_much_a_new_leader_led() -> None:

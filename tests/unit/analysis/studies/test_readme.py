@@ -28,20 +28,29 @@ def test_the_table_is_generated() -> None:
     assert text == readme.with_table(text, page(FILE, readme.table))
 
 
-def test_a_cell_of_the_matrix_has_its_row_by_its_name() -> None:
-    """The cells that README tells of are some of the campaign's."""
-    plan = Campaign.model_validate(tomllib.loads(FILE.read_text()))
-    cell = "one-kill/acks=1,min.insync.replicas=1,unclean.leader.election.enable=false"
+def test_a_row_has_the_pool_s_shares_and_the_times_of_its_cell() -> None:
+    campaign = tomllib.loads(FILE.read_text())
+    cells = [
+        f"one-kill/acks=1,min.insync.replicas={isr},unclean.leader.election.enable=false"
+        for isr in (1, 2)
+    ]
+    lines = [line(cells[0], lost) for lost in (0, 3)] + [line(cells[1], lost) for lost in (0, 8)]
 
-    rows = readme.table({}, Lines(all=[line(cell, lost) for lost in (0, 3, 0, 8)])).splitlines()
+    rows = readme.table(campaign, Lines(all=lines)).splitlines()
 
-    told = "2 of 4 (15–85 %) | 5.5 (3–8) | 0 of 4 (0–49 %) | — | 2.5"
+    told = "2 of 4 (15–85 %) on host A | 5.5 (3–8) | 0 of 4 (0–49 %) on host A | — | 2.5"
     assert rows[2] == f"| acks=1 | the leader is killed | {told} |"
     assert "| — | — | — | — | — |" in rows[3]
-    named = {
-        Place(scenario=scenario, settings=settings).name for _, _, scenario, settings in readme.ROWS
-    }
-    assert named <= {each.key for each in plan.every_cell()}
+
+
+def test_the_cells_and_pools_of_its_rows_are_the_campaign_s() -> None:
+    plan = Campaign.model_validate(tomllib.loads(FILE.read_text()))
+    of = {pool.name: {cell.key for cell in cells} for pool, cells in plan.pooled()}
+
+    for row in readme.ROWS:
+        key = Place(scenario=row.scenario, settings=row.values).name
+        assert key in {cell.key for cell in plan.every_cell()}
+        assert all(key in of[pool] for pool in row.pools.values())
 
 
 def test_only_what_is_between_the_marks_is_written() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from analysis.studies import claims, pages, study
-from analysis.studies.shares import settled, wilson
+from analysis.studies.cells.shares import settled, wilson
 from harness.checkout import DOCS
 from harness.cluster.node_settings import SERVER_DEFAULTS
 from harness.commands.campaigns.file import read_campaign
@@ -356,3 +356,14 @@ def test_a_run_without_an_answer_is_told_with_its_reason():
     page = study.render_older({"cells": [CELL]}, Lines(all=told[:2]))
     assert "| `c/1` | no load | 8,503 | 1,496 |" in page
     assert "without an answer" not in study.render_older({"cells": [CELL]}, Lines(all=told[1:2]))
+
+
+def test_runs_of_another_kafka_are_a_claim_of_their_own():
+    lines = [line(lost=1), line(seed=2), line(seed=3, kafka="4.0.0")]
+
+    one, other = claims.claims({"cells": [CELL]}, lines)
+
+    assert (len(one.newest), len(other.newest)) == (2, 1)
+    table = claims.table_of([one, other])
+    assert "it loses (Kafka 3.9.2, librdkafka not told, local," in table
+    assert "it loses (Kafka 4.0.0," in table

@@ -345,6 +345,8 @@ def test_what_follows_a_calibration_that_failed_is_unknown(
     assert ended == (UNKNOWN if why else VALID)
     assert [(why is None, why)] == [(line["met"], line["why"]) for line in told.calibrations]
     assert ["unknown" if why else None] * 3 == [line.get("verdict") for line in told.standing]
+    [sitting] = told.calibrations
+    assert {line["sitting"] for line in told.standing} == {sitting["started_utc"]}
 
 
 def test_a_calibration_that_is_interrupted_ends_the_campaign(

@@ -6,31 +6,52 @@ honest for small n and for k = 0 or k = n, where the plain one would be a point.
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 
-from scipy.stats import binomtest
+from scipy.stats import norm
 
 from harness.model.runs.ledger import Line, has_digest
 
+UNKNOWN = "unknown"
 # Runs whose load waited for a CPU longer than this give no gaps and latencies: these may be the
-# host's. Losses and duplicates are what they are on any host.
+# host's.
 CALM_PERCENT = 60.0
 
 
-def wilson(hits: int, runs: int) -> tuple[float, float]:
-    """The 95 % Wilson score interval of a proportion, as two numbers from 0 to 1."""
+def wilson(hits: int, runs: int, dispersion: float = 1.0) -> tuple[float, float]:
+    """The 95 % Wilson score interval of a proportion, as two numbers from 0 to 1; of runs that are
+    not independent that of `runs` by their dispersion (analysis.studies.cells.sittings)."""
     if runs == 0:
         return 0.0, 1.0
-    found = binomtest(hits, runs).proportion_ci(0.95, method="wilson")
-    return float(found.low), float(found.high)
+    size, share = runs / max(1.0, dispersion), hits / runs
+    square = float(norm.ppf(0.975)) ** 2
+    middle = share + square / (2 * size)
+    half = math.sqrt(square * (share * (1 - share) / size + square / (4 * size**2)))
+    low, high = (middle - half, middle + half)
+    return max(0.0, low / (1 + square / size)), min(1.0, high / (1 + square / size))
 
 
-def share(values: Sequence[float | bool]) -> str:
+def share(values: Sequence[float | bool], dispersion: float = 1.0) -> str:
     """How many of the runs had any: `9 of 10 (60–98 %)`."""
     hits = sum(1 for value in values if value)
-    low, high = wilson(hits, len(values))
-    return f"{hits} of {len(values)} ({low:.0%}–{high:.0%})".replace("%–", "–").replace("%)", " %)")
+    low, high = wilson(hits, len(values), dispersion)
+    digits = int(high < 0.1)  # a share that is hardly there
+    return f"{hits} of {len(values)} ({100 * low:.0f}–{100 * high:.{digits}f} %)"
+
+
+def affected(lines: Sequence[Line], anomaly: str, dispersion: float = 1.0) -> str:
+    """In how many of the checked runs it was seen, and beside it how many came to no verdict, which
+    are in no share, and how many of these saw it: `9 of 10 (60–98 %); 1 unknown, which saw it`."""
+    told = counts(lines, anomaly)
+    unknown = [line for line in checked(lines) if line.get("verdict") == UNKNOWN]
+    saw = sum(line["anomalies"].get(anomaly, 0) > 0 for line in unknown)
+    text = share(told, dispersion) if told else "—"
+    if not unknown:
+        return text
+    which = "" if not saw else ", which saw it" if saw == len(unknown) else f", {saw} saw it"
+    return f"{text}; {len(unknown)} unknown{which}"
 
 
 def middle(values: Sequence[float], digits: int | None = None) -> str:
@@ -95,10 +116,13 @@ def checked(lines: Sequence[Line]) -> list[Line]:
 
 
 def counts(lines: Sequence[Line], anomaly: str) -> list[int]:
-    """How many of an anomaly each checked run saw. One that came to no verdict and saw none does
-    not tell: it may have missed some."""
-    found = [(line["anomalies"].get(anomaly, 0), line.get("verdict")) for line in lines]
-    return [count for count, verdict in found if count or verdict != "unknown"]
+    """How many of an anomaly each checked run saw that came to a verdict: one that did not may have
+    missed some, and counted only where it saw one it would make the share too large."""
+    return [
+        line["anomalies"].get(anomaly, 0)
+        for line in checked(lines)
+        if line.get("verdict") != UNKNOWN
+    ]
 
 
 def calm_gaps_s(lines: Sequence[Line], kind: str = "produce") -> list[float]:
