@@ -8,15 +8,16 @@ campaign and data -> text, as analysis.studies.study.
 
 from __future__ import annotations
 
+import statistics
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from analysis.studies.cells.shares import checked, middle_gap, settled, share
+from analysis.studies.cells.shares import calm, checked, middle_gap, settled, share
 from analysis.studies.claims import row
 from analysis.studies.pages import markdown_table, page, template
-from analysis.studies.study import every_gap
+from analysis.studies.study import gaps_of_faults
 from harness.model.runs.ledger import Line, Lines
 
 HEADS = (
@@ -40,8 +41,9 @@ class Measured:
     def __init__(self, campaign: Mapping[str, Any], lines: Sequence[Line]) -> None:
         self._cells = {cell.get("name", cell["scenario"]): cell for cell in campaign["cells"]}
         self._lines: dict[str, list[Line]] = {}
+        self._all: dict[str, list[Line]] = {}
         for name, cell in self._cells.items():
-            mine = [line for line in lines if line["cell"] == name]
+            self._all[name] = mine = [line for line in lines if line["cell"] == name]
             if found := checked(settled(mine, cell["repeats"])):
                 self._lines[name] = found
         self.versions = ", ".join(sorted({line["kafka"] for line in lines if "kafka" in line}))
@@ -72,12 +74,19 @@ class Measured:
         """How many runs they have together: `10 runs`."""
         return f"{sum(len(self._lines[name]) for name in names)} runs"
 
-    def gap(self, name: str, which: str) -> str:
-        """Of the gaps of all its faults the `median` or the longest (`most`), in seconds; of how
-        many `faults`."""
-        found = every_gap({**self._cells[name], "every_gap": True}, self._lines[name])
-        assert found is not None
-        return found[which]
+    def failures(self, *names: str) -> dict[str, str]:
+        """The gaps of all failures of all their calm runs, older ones too, since the fault is the
+        same: the `median`, `least` and `most` in seconds, how many `failures`, in how many `runs`.
+        """
+        known = calm(checked([line for name in names for line in self._all[name]]))
+        gaps_s = [gap for line in known for gap in gaps_of_faults(line)]
+        return {
+            "median": f"{statistics.median(gaps_s):.2f}",
+            "least": f"{min(gaps_s):.2f}",
+            "most": f"{max(gaps_s):.2f}",
+            "failures": str(len(gaps_s)),
+            "runs": str(len(known)),
+        }
 
 
 def _span(values: Sequence[int]) -> str:

@@ -113,7 +113,7 @@ def every_gap(cell: Cell, lines: Sequence[Line]) -> Told | None:
     if not cell.get("every_gap"):
         return None
     measured = calm(checked(lines))
-    gaps = [gap for line in measured for gap in _gaps_of_faults(line)]
+    gaps = [gap for line in measured for gap in gaps_of_faults(line)]
     return {
         "faults": str(sum(line["faults"] for line in measured)),
         "without": str(sum(not gap for gap in gaps)),
@@ -245,7 +245,9 @@ def _borne(stretches: Sequence[Row]) -> dict[str, str]:
     }
 
 
-def _gaps_of_faults(line: Line) -> Sequence[float]:
+def gaps_of_faults(line: Line) -> Sequence[float]:
+    """The gap of each of a run's faults in seconds; of older lines, which do not tell, as many of
+    the run's longest gaps as there were faults."""
     longest = sorted(line["produce_gaps_s"], reverse=True)[: line["faults"]]
     gaps: Sequence[float] = line.get("fault_gaps_s", longest)
     return gaps

@@ -86,11 +86,11 @@ def test_what_was_not_measured_cannot_be_told() -> None:
             getattr(measured(), ask)("c")
 
 
-def test_gaps_are_those_of_all_faults() -> None:
-    told = measured(line(0), line(0))
+def test_gaps_are_those_of_all_failures_of_all_calm_runs_older_ones_too() -> None:
+    starved = line(0) | {"starved_in_load": {"pressure_some_percent": 90.0}}
+    old = {key: value for key, value in line(0).items() if key != "configuration"}
 
-    assert (told.gap("c", "faults"), told.gap("c", "most"), told.gap("c", "least")) == (
-        "4",
-        "2.00",
-        "0.50",
-    )
+    told = measured(line(0), line(0), starved, old).failures("c")
+
+    assert (told["failures"], told["runs"]) == ("6", "3")
+    assert (told["least"], told["most"]) == ("0.50", "2.00")
