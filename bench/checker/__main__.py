@@ -100,7 +100,8 @@ def _compare(
             made = write(folder / f"{size}-{shape}", operations, shape)
             of = f"{size} {shape}"
             _say(f"{of}: {made.operations:,} operations")
-            costs = _in_turns({"ours": ours, "duckdb": duckdb}, str(made.folder))
+            cold, costs = _in_turns({"ours": ours, "duckdb": duckdb}, str(made.folder))
+            measured.add({f"{side} cold cpu {of}": cost.cpu_s for side, cost in cold.items()})
             if (size, shape) in PLAIN or profile:  # apart: it needs a session for all of them
                 costs |= _plainly(measured, made, of, operations, profile=profile)
             for side, cost in costs.items():
@@ -113,6 +114,8 @@ def _compare(
             scans = [duckdb.do("scan", folder=str(made.folder)).cpu_s for _ in range(SCANS)]
             # A tenth of a second each, of a million operations.
             measured.add({f"scan cpu {of}": statistics.mean(scans[1:])})
+            check = whole([small.HARNESS, "check", str(made.folder)])
+            measured.add({f"whole check cpu {of}": check.cpu_s})
             shutil.rmtree(made.folder)
 
 
@@ -131,16 +134,16 @@ def _plainly(
     return costs
 
 
-def _in_turns(sides: Mapping[str, Worker], folder: str) -> dict[str, Cost]:
-    """The second run of each side."""
+def _in_turns(sides: Mapping[str, Worker], folder: str) -> tuple[dict[str, Cost], dict[str, Cost]]:
+    """The first and the second run of each side."""
     sides["duckdb"].do("know", folder=folder)
-    costs = {}
-    for turn in TURNS:
-        for name, side in sides.items():
-            costs[name] = side.do("check", folder=folder)
+    cold, warm = (
+        {name: side.do("check", folder=folder) for name, side in sides.items()} for _ in TURNS
+    )
+    for turn, costs in zip(TURNS, (cold, warm), strict=True):
         told = (f"{name} {cost.cpu_s:.1f} CPU s" for name, cost in costs.items())
         _say(f"  {turn}: {', '.join(told)}")
-    return costs
+    return cold, warm
 
 
 def _numbers(costs: Mapping[str, Cost], of: str) -> Iterator[tuple[str, float]]:

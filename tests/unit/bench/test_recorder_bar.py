@@ -36,10 +36,12 @@ def test_each_row_says_so(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def loop(kind: type[Sender], _rate: float, _seconds: float) -> float:
-        return 1000.0 if kind is recorder.BareSender else reached
+    def loop(kind: type[Sender], _rate: float, _seconds: float) -> tuple[float, float]:
+        return (1000.0, 0.9) if kind is recorder.BareSender else (reached, 3.2)
 
     monkeypatch.setattr(recorder, "loop", loop)
 
     assert recorder.compare(1000.0, 1.0, 2) is so
-    assert capsys.readouterr().out.split()[-1] == word
+    assert capsys.readouterr().out.split() == [
+        *("1,000", "1,000", f"{reached:,.0f}", "0.90", "3.20", f"{reached / 1000:.2f}", word)
+    ]
