@@ -150,6 +150,11 @@ def test_a_record_that_is_not_where_it_was_read_is_inconsistent(report: Report) 
     assert report["verdict"] == "invalid"
 
 
+@with_story(sent(1, at=1), read(1, at=0), final_read({1: 1}))
+def test_so_is_one_that_was_read_at_the_log_s_very_start(report: Report) -> None:
+    assert inconsistent(report) == {"read_elsewhere": 1}
+
+
 @with_story(doubtful(1), read(1, at=5), final_read({1: 1}))
 def test_so_is_one_that_was_never_acked(report: Report) -> None:
     """What a reader was given is committed, however its send ended."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import socket
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
+from analysis.elsewhere.evidence_place import is_local
 from analysis.elsewhere.masters import require_master, started
 from analysis.elsewhere.trouble import Unreachable
 from analysis.stored.run_files import CheckError
@@ -74,3 +77,13 @@ def test_one_of_several_masters_is_enough(port: int) -> None:
 )
 def test_the_others_are_left_to_spark(master: str) -> None:
     require_master(master)
+
+
+@pytest.mark.parametrize(
+    ("master", "local"),
+    [("local[2]", True), ("local", True), ("local-cluster[2,1,1024]", False), ("yarn", False)],
+)
+def test_spark_computes_here_where_its_master_says_so(master: str, local: bool) -> None:
+    context = SimpleNamespace(sparkContext=SimpleNamespace(master=master))
+
+    assert is_local(cast("SparkSession", context)) is local

@@ -50,8 +50,9 @@ def read(value: int | None, at: int, **more: Any) -> Row:
     return row("read", value, at, **more)
 
 
-def final(*values: int | None, first: int = 0) -> list[Row]:
-    return [row("final-read", each, at) for at, each in enumerate(values, start=first)]
+def final(*values: int | None, first: int = 0, partition: int = 0) -> list[Row]:
+    there = enumerate(values, start=first)
+    return [row("final-read", each, at, partition=partition) for at, each in there]
 
 
 def screened(folder: Path, *rows: Row, notes: list[Row] | None = None, **more: Any) -> Screened:
@@ -59,10 +60,9 @@ def screened(folder: Path, *rows: Row, notes: list[Row] | None = None, **more: A
     there = [each["offset"] for each in rows if each["f"] == "final-read"]
     end = {"complete": True, "log_start": 0, "position": max(there, default=-1) + 1}
     facts = {"dense": False, "ends": [end], **more}
-    (end,) = facts["ends"]
     case = Case(rows=list(rows), notes=notes or [], **facts)
     known = facts_of(case, 0)
-    known["ends"] = [{"committed_end": None, "uncommitted_end": None, **end}]
+    known["ends"] = [{"committed_end": None, "uncommitted_end": None, **e} for e in facts["ends"]]
     known["transactional"] = notes is not None
     told = [(n["process"], n["transaction"], n["name"], n["time_ns"]) for n in note_rows([case])]
     return screen(files_of(case, 0, folder), known, len(rows), notes=told if notes else None)
@@ -166,6 +166,45 @@ def test_what_a_reader_passed_from_where_it_was_put(
     rows = [send(1, 0), send(2, 1), read(2, 1), *final(1, 2)]
 
     assert (Sign.SKIP in screened(tmp_path, *rows, moves=[put]).signs) is seen
+
+
+def ends(*positions: int) -> list[Row]:
+    """Of complete final reads of partitions that begin at 0."""
+    return [{"complete": True, "log_start": 0, "position": each} for each in positions]
+
+
+@pytest.mark.parametrize(("committed", "seen"), [(4, True), (2, False)])
+def test_what_a_group_passed_in_a_partition_behind_others_that_it_entered_late(
+    committed: int, seen: bool, tmp_path: Path
+) -> None:
+    """It began at offset 1 of partition 1, and passed offset 2 if it committed beyond it."""
+    mine = {**GROUP, "partition": 1}
+    rows = [
+        *(send(10 + n, n) for n in range(3)),
+        *(send(20 + n, n, partition=1) for n in range(4)),
+        *(row("poll", 20 + n, n, **mine) for n in (1, 3)),
+        *(row("process", 20 + n, n, **mine) for n in (1, 3)),
+        row("commit", None, committed, **mine),
+        *final(10, 11, 12),
+        *final(20, 21, 22, 23, partition=1),
+    ]
+
+    assert (Sign.PASSED in screened(tmp_path, *rows, ends=ends(3, 4)).signs) is seen
+
+
+@pytest.mark.parametrize(("home", "seen"), [(1, True), (2, False)])
+def test_what_landed_in_another_partition_than_it_was_sent_to_is_unclaimed(
+    home: int, seen: bool, tmp_path: Path
+) -> None:
+    rows = [
+        *(send(each, 0, partition=each) for each in (0, 1)),
+        send(9, partition=home),  # in doubt
+        *final(0),
+        *final(1, partition=1),
+        *final(9, partition=2),
+    ]
+
+    assert (Sign.UNCLAIMED in screened(tmp_path, *rows, ends=ends(1, 1, 1)).signs) is seen
 
 
 def test_a_hole_of_a_dense_log(tmp_path: Path) -> None:

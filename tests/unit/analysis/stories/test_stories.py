@@ -345,3 +345,29 @@ def test_the_time_of_a_broker_whose_clock_was_wrong_is_not_told(report):
     [story] = stories(report)
 
     assert "kafka2 led with epoch 1 from log end 1 at a time that is not known" in story["sentence"]
+
+
+@with_story(
+    sent(0, at=0, ms=100),
+    sent(1, at=1, ms=1500),
+    final_read(0),
+    *moved(ms=1000),
+    followed(2, epoch=0, at=0, ms=6000),
+    led(2, epoch=1, at=1, ms=990),
+    kept_log(1, 0, 1, ms=3200),
+    acks="1",
+)
+def test_that_of_one_whose_clock_was_set_back_by_some_seconds_is(report):
+    [story] = stories(report)
+
+    assert "kafka2 led with epoch 1 from log end 1 at 0.990 s" in story["sentence"]
+
+
+@with_story(
+    *(sent(value, at=0, ms=100 + value, partition=value) for value in range(3)),
+    *(final_read(partition=partition) for partition in range(3)),
+    acks="1",
+    partitions=3,
+)
+def test_records_of_three_partitions_have_stories_of_their_own(report):
+    assert sorted(story["partition"] for story in stories(report)) == [0, 1, 2]
