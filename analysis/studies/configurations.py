@@ -75,7 +75,8 @@ def render(campaign: Mapping[str, Any], told: Lines) -> str:
         one_table=[(_new(group, begun[0]), _table(group, spread)) for group in _alike(begun)],
         pooled=_pooled(together, spread),
         reasons={each.pool.name: each.pool.reason for each in together},
-        spread=spread.table(),
+        spread=spread.table(together),
+        sittings=spread.sittings(told.standing, together),
         hosts=spread.sat.hosts,
         few=FEW,
         tables=[(group[0].scenario, _heading(group, groups), _more(group)) for group in begun],
@@ -171,11 +172,7 @@ def _table(cells: Sequence[Measured], spread: Spread) -> str:
 
 def _pooled(together: Sequence[Pooled], spread: Spread) -> str:
     """What the runs of cells that are one experiment did."""
-    rows = [
-        {"experiment": each.experiment}
-        | each.row(spread.sat, spread.factors(each.scenario, each.acks))
-        for each in together
-    ]
+    rows = [{"experiment": each.experiment} | each.row(spread.sat) for each in together]
     return lean_table({"experiment": "of", **POOLED}, rows, ONCE)
 
 

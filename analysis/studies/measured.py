@@ -8,17 +8,23 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from analysis.studies.cells.experiments import by_experiment, of_commits
-from analysis.studies.cells.pooled import ACKS
-from analysis.studies.cells.shares import checked
-from analysis.studies.cells.sittings import Dispersion, Sat
+from analysis.studies.cells.pooled import ACKS, Pooled
+from analysis.studies.cells.shares import checked, counts
+from analysis.studies.cells.sittings import Dispersion, Sat, host
 from analysis.studies.matrix_rows import row
 from analysis.studies.pages import markdown_table
 from harness.model.campaigns.campaign import Campaign
 from harness.model.campaigns.matrix import in_words
-from harness.model.runs.ledger import Line, Lines
+from harness.model.runs.ledger import Line, Lines, name_of
 
 JUDGED: Final = {"lost": "loss", "duplicate": "duplicates"}
-SPREAD: Final = ("what breaks", "acks", "of", "dispersion", "degrees of freedom", "sittings")
+SPREAD: Final = (
+    "what breaks",
+    "of",
+    "affected by",
+    "χ² by degrees of freedom",
+    "degrees of freedom",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +62,6 @@ class Spread:
 
     sat: Sat
     found: Mapping[tuple[str, str, str], Mapping[str, Dispersion]]
-    sizes: Mapping[tuple[str, str, str], int]
 
     @classmethod
     def of(cls, cells: Sequence[Measured], told: Lines) -> Spread:
@@ -69,10 +74,6 @@ class Spread:
             sat=sat,
             found={
                 key: {a: sat.dispersion([cell.lines for cell in group], a) for a in JUDGED}
-                for key, group in groups.items()
-            },
-            sizes={
-                key: sat.count([line for cell in group for line in cell.lines])
                 for key, group in groups.items()
             },
         )
@@ -99,18 +100,46 @@ class Spread:
             **of_commits(cell.lines),
         }
 
-    def table(self) -> str:
-        """Each dispersion of which anything is known."""
-        rows = [
-            [
-                *(scenario, acks or "—", JUDGED[anomaly], f"{it.factor:.2f}", str(it.freedom)),
-                str(self.sizes[scenario, acks, experiment]),
-            ]
-            for (scenario, acks, experiment), each in self.found.items()
+    def table(self, together: Sequence[Pooled]) -> str:
+        """Each dispersion of which anything is known: of single cells, and of pools."""
+        cells = [
+            ((scenario, f"single cells, acks={acks or '—'}", JUDGED[anomaly]), it)
+            for (scenario, acks, _), each in self.found.items()
             for anomaly, it in each.items()
+        ]
+        pooled = [
+            (
+                (each.scenario, f"the pool {each.pool.name}", JUDGED[of]),
+                each.dispersion(self.sat, of),
+            )
+            for each in together
+            for of in each.pool.of
+        ]
+        rows = [
+            [*words, f"{it.ratio:.2f}", str(it.freedom)]
+            for words, it in (*cells, *pooled)
             if it.freedom
         ]
-        return markdown_table(SPREAD, rows)
+        return markdown_table(SPREAD, rows) if rows else ""
+
+    def sittings(self, lines: Sequence[Line], together: Sequence[Pooled]) -> str:
+        """Each sitting: when it began, its host, its runs, and how many of those of each pool were
+        affected."""
+        by_sitting: dict[str, list[Line]] = {}
+        for line in lines:
+            by_sitting.setdefault(self.sat.of[name_of(line)], []).append(line)
+        asked = [(each, anomaly) for each in together for anomaly in each.pool.of]
+        heads = [f"{each.pool.name}, {each.scenario}: {JUDGED[of]}" for each, of in asked]
+        rows = []
+        for mine in by_sitting.values():
+            names = {name_of(line) for line in mine}
+            shares = []
+            for each, anomaly in asked:
+                seen = counts([li for li in each.lines if name_of(li) in names], anomaly)
+                shares.append(f"{sum(map(bool, seen))} of {len(seen)}" if seen else "—")
+            began = min(str(line.get("started_utc"))[:16].replace("T", " ") for line in mine)
+            rows.append([began, self.sat.hosts[host(mine[0])], str(len(mine)), *shares])
+        return markdown_table(["began (UTC)", "host", "runs", *heads], rows)
 
 
 def measured(campaign: Mapping[str, Any], lines: Sequence[Line]) -> list[Measured]:

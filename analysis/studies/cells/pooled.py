@@ -3,12 +3,13 @@ campaign's file): what they differ in cannot matter to these, for a reason that 
 before anybody looks at the shares.
 
 Beside each stands how likely such cells are to differ as much as they do where their shares are
-equal (Pearson's χ²): it decides nothing. Times, reads and CAP are not pooled.
+equal and runs independent (Pearson's χ² of the cells): it decides nothing. Times, reads and CAP are
+not pooled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,7 +17,7 @@ from scipy.stats import chi2_contingency
 
 from analysis.studies.cells.experiments import by_experiment
 from analysis.studies.cells.shares import counts, middle
-from analysis.studies.cells.sittings import Sat
+from analysis.studies.cells.sittings import Dispersion, Sat
 from harness.model.campaigns.campaign import Campaign, Pool
 from harness.model.runs.ledger import Line, Lines
 
@@ -53,8 +54,12 @@ class Pooled:
         """All of its runs."""
         return [line for cell in self.cells for line in cell]
 
-    def row(self, sat: Sat, factors: Mapping[str, float]) -> dict[str, str]:
-        """What they came to, by HEADS; `factors`: the dispersion by anomaly."""
+    def dispersion(self, sat: Sat, anomaly: str) -> Dispersion:
+        """Of its runs as of one cell."""
+        return sat.dispersion([self.lines], anomaly)
+
+    def row(self, sat: Sat) -> dict[str, str]:
+        """What they came to, by HEADS."""
         told = {"name": self.pool.name, "scenario": self.scenario}
         told |= {"cells": str(len(self.cells)), "sittings": str(sat.count(self.lines))}
         for anomaly, shares, numbers in (
@@ -63,7 +68,8 @@ class Pooled:
         ):
             mine = anomaly in self.pool.of
             seen = [count for count in counts(self.lines, anomaly) if count]
-            told[shares] = sat.affected(self.lines, anomaly, factors[anomaly]) if mine else "—"
+            factor = self.dispersion(sat, anomaly).factor
+            told[shares] = sat.affected(self.lines, anomaly, factor) if mine else "—"
             told[numbers] = middle(seen) if mine else "—"
         found = {anomaly: self._p(anomaly) for anomaly in self.pool.of}
         told["p"] = ", ".join(f"{anomaly} {p:.2f}" for anomaly, p in found.items() if p is not None)

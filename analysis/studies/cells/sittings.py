@@ -12,7 +12,8 @@ may differ in their shares, each about its own mean:
 
 A sitting of a cell in which fewer than one hit, or fewer than one miss, is to be expected has no
 part in it. Below 1 it counts as 1: chance makes some too even. An interval is that of n by the
-dispersion runs.
+dispersion runs. It grows with the runs that a sitting has of a cell, so that of pooled cells is
+taken of the pool.
 """
 
 from __future__ import annotations
@@ -30,10 +31,15 @@ FEW = 5  # below so many sittings no share is said to hold for others
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dispersion:
-    """`factor`: χ² / `freedom`, at least 1; nothing is known of it where `freedom` is 0."""
+    """`ratio`: χ² / `freedom`; nothing is known of it where `freedom` is 0."""
 
-    factor: float
+    ratio: float
     freedom: int
+
+    @property
+    def factor(self) -> float:
+        """By how much fewer runs count."""
+        return max(1.0, self.ratio)
 
 
 def sittings(told: Lines) -> Mapping[Name, str]:
@@ -77,8 +83,7 @@ def dispersion(cells: Iterable[Sequence[tuple[str, bool]]]) -> Dispersion:
             (hits[each] - sizes[each] * share) ** 2 / (sizes[each] * variance) for each in kept
         )
         freedom += len(kept) - 1
-    factor = chi_squared / freedom if freedom else 1.0
-    return Dispersion(factor=max(1.0, factor), freedom=freedom)
+    return Dispersion(ratio=chi_squared / freedom if freedom else 1.0, freedom=freedom)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,9 +117,11 @@ class Sat:
 
     def affected(self, lines: Sequence[Line], anomaly: str, factor: float) -> str:
         """The share of runs that saw it; of fewer than FEW sittings by host, since it is not known
-        to hold for others."""
+        to hold for others, and of one sitting with that word."""
         if self.count(lines) >= FEW or not lines:
             return affected(lines, anomaly, factor)
+        if self.count(lines) == 1:
+            return f"{affected(lines, anomaly, factor)} in one sitting"
         by_host: dict[str, list[Line]] = {}
         for line in lines:
             by_host.setdefault(self.hosts[host(line)], []).append(line)

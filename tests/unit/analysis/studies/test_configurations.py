@@ -54,12 +54,12 @@ def test_each_cell_has_its_row_though_it_has_no_run() -> None:
     told = page(runs("all", [0]))
 
     assert "| hard | 1 | 0 | — | — | — | — | — | — | 0 |" in told
-    assert "| hard | all | 1 | 0 of 1 (0–79 %) on host A | 0 |" in told
+    assert "| hard | all | 1 | 0 of 1 (0–79 %) in one sitting | 0 |" in told
     assert "2 of the 2 cells do not have all of their runs yet" in told
 
 
 def test_a_matrix_without_any_run_is_told_in_a_line() -> None:
-    assert "- `hard`: 2 cells of 10 runs each, acks=1 to acks=all" in page()
+    assert "- `hard`, 10 runs each: acks=1; acks=all" in page()
     assert "Not run yet" not in page(runs("all", [0]))
 
 

@@ -38,7 +38,7 @@ def test_a_row_has_the_pool_s_shares_and_the_times_of_its_cell() -> None:
 
     rows = readme.table(campaign, Lines(all=lines)).splitlines()
 
-    told = "2 of 4 (15–85 %) on host A | 5.5 (3–8) | 0 of 4 (0–49 %) on host A | — | 2.5"
+    told = "2 of 4 (15–85 %) in one sitting | 5.5 (3–8) | 0 of 4 (0–49 %) in one sitting | — | 2.5"
     assert rows[2] == f"| acks=1 | the leader is killed | {told} |"
     assert "| — | — | — | — | — |" in rows[3]
 

@@ -55,9 +55,9 @@ def test_a_pool_has_the_cells_with_just_these_settings_and_their_runs() -> None:
     told = Lines(all=some)
 
     [found] = pools(campaign(POOL), told)
-    row = found.row(Sat.read(told), {"lost": 1.0, "duplicate": 1.0})
+    row = found.row(Sat.read(told))
 
-    assert (row["cells"], row["lossy"], row["lost"]) == ("2", "1 of 4 (5–70 %) on host A", "2")
+    assert (row["cells"], row["lossy"], row["lost"]) == ("2", "1 of 4 (5–70 %) in one sitting", "2")
     assert (row["duplicating"], row["duplicates"]) == ("—", "—")
     assert row["p"] == "lost 1.00"
 
@@ -70,7 +70,7 @@ def test_the_p_of_equal_cells_is_small_where_they_differ() -> None:
     told = Lines(all=some)
     [found] = pools(campaign(POOL), told)
 
-    assert found.row(Sat.read(told), {"lost": 1.0, "duplicate": 1.0})["p"] == "lost 0.00"
+    assert found.row(Sat.read(told))["p"] == "lost 0.00"
 
 
 def test_a_pool_of_one_cell_is_none() -> None:
