@@ -15,6 +15,7 @@ from typing import Any, Final
 from analysis.anomalies import NAMES
 from analysis.studies.cells.experiments import by_experiment
 from analysis.studies.cells.shares import (
+    NOT_CALM,
     affected,
     by_age,
     checked,
@@ -65,7 +66,7 @@ SAID: Final[Mapping[str, tuple[str | None, str]]] = {
     "lost": ("0", "No acknowledged record was lost."),
     "duplicates": ("0", "No record was in the log twice."),
     "beside": ("—", ""),
-    "gaps": ("—", "No run was calm, so there are no times."),
+    "gaps": (NOT_CALM, "No run was calm, so there are no times."),
     "session": (None, "The session was {} s."),
 }
 

@@ -15,6 +15,7 @@ from scipy.stats import norm
 from harness.model.runs.ledger import Line, has_digest
 
 UNKNOWN = "unknown"
+NOT_CALM = "not measured calm"
 # Runs whose load waited for a CPU longer than this give no gaps and latencies: these may be the
 # host's.
 CALM_PERCENT = 60.0
@@ -133,6 +134,8 @@ def calm_gaps_s(lines: Sequence[Line], kind: str = "produce") -> list[float]:
 def middle_gap(lines: Sequence[Line], kind: str = "produce", digits: int = 2) -> str:
     """These gaps, and how many runs were calm where not all were: `3.40 (2–4), 4 runs`."""
     gaps_s = calm_gaps_s(lines, kind)
+    if lines and not gaps_s:
+        return NOT_CALM
     return middle(gaps_s, digits) + some_runs(len(gaps_s), len(lines))
 
 

@@ -74,7 +74,7 @@ def test_losses_are_of_all_runs_and_gaps_of_those_on_a_calm_host() -> None:
 def test_runs_whose_pressure_nobody_recorded_give_no_gaps() -> None:
     old = {**line(gap_s=6.0), "starved_in_load": None}
 
-    assert row([old])["gap"] == "—"
+    assert row([old])["gap"] == "not measured calm"
 
 
 def test_what_a_failed_calibration_came_before_is_unknown_and_in_no_share() -> None:
