@@ -116,8 +116,8 @@ def test_each_promise_is_said_once() -> None:
         r"^- \(\d+\) (.+)$", text.partition("the promises that decided")[2].partition("|")[0], re.M
     )
 
-    assert len(promises) == 6
-    assert [text.count(promise) for promise in promises] == [1] * 6
+    assert len(promises) >= 6
+    assert {text.count(promise) for promise in promises} == {1}
 
 
 def test_why_acks_1_loses_nothing_there_is_what_each_of_these_runs_says() -> None:
