@@ -38,9 +38,8 @@ def kafka() -> Iterator[MockKafka]:
 
 def member(start: Starter, kafka: MockKafka, **spec: Any) -> Started:
     """A member that has begun."""
-    worker = start(
-        "group_consumer", kafka.bootstrap, group="a-group", config=CONFIG, **{"batch": 10, **spec}
-    )
+    told = {"batch": 10, "config": CONFIG, **spec}
+    worker = start("group_consumer", kafka.bootstrap, group="a-group", **told)
     worker.go()
     return worker
 
@@ -150,7 +149,8 @@ def test_the_client_has_not_committed_all_that_was_processed(
     start: Starter, kafka: MockKafka
 ) -> None:
     """Auto-commit, dead before the next commit: what it had processed is processed again."""
-    dead = member(start, kafka, commit="auto", dies="before-commit", dies_after=15)
+    seldom = {**CONFIG, "auto.commit.interval.ms": 60_000}  # no tick comes between on any host
+    dead = member(start, kafka, commit="auto", config=seldom, dies="before-commit", dies_after=15)
     await_death(dead)
     successor = member(start, kafka, commit="auto")
     await_reads(successor, RECORDS - 20)
