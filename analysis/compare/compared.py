@@ -195,8 +195,8 @@ def _tests(both: Both) -> Iterator[Tested]:
 
 
 def _share(lines: Sequence[Line], what: str) -> Share:
-    """In how many of a side's runs something was seen. A run without a verdict tells only what it
-    saw (analysis.studies.cells.shares.counts)."""
+    """In how many of a side's runs something was seen. One without a verdict is in no share of
+    an anomaly (analysis.studies.cells.shares.counts)."""
     verdicts = [line.get("verdict", UNKNOWN) for line in lines]
     if what in (UNKNOWN, INVALID):
         return Share(hits=verdicts.count(what), runs=len(lines))

@@ -77,7 +77,7 @@ def render(campaign: Mapping[str, Any], told: Lines) -> str:
         reasons={each.pool.name: each.pool.reason for each in together},
         spread=spread.table(together),
         sittings=spread.sittings(told.standing, together),
-        hosts=spread.sat.hosts,
+        hosts=spread.made_in.hosts,
         few=FEW,
         tables=[(group[0].scenario, _heading(group, groups), _more(group)) for group in begun],
         not_begun=[(group[0].scenario, group) for group in groups if not _begun(group)],
@@ -172,7 +172,7 @@ def _table(cells: Sequence[Measured], spread: Spread) -> str:
 
 def _pooled(together: Sequence[Pooled], spread: Spread) -> str:
     """What the runs of cells that are one experiment did."""
-    rows = [{"experiment": each.experiment} | each.row(spread.sat) for each in together]
+    rows = [{"experiment": each.experiment} | each.row(spread.made_in) for each in together]
     return lean_table({"experiment": "of", **POOLED}, rows, ONCE)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from analysis.studies.cells.experiments import by_experiment, of_commits
 from analysis.studies.cells.pooled import ACKS, Pooled
 from analysis.studies.cells.shares import checked, counts
-from analysis.studies.cells.sittings import Dispersion, Sat, host
+from analysis.studies.cells.sittings import Dispersion, Sittings, host
 from analysis.studies.matrix_rows import row
 from analysis.studies.pages import markdown_table
 from harness.model.campaigns.campaign import Campaign
@@ -60,20 +60,20 @@ class Spread:
     """In which sittings the runs were made, and how much more than independent runs those of the
     cells of one scenario, acks and experiment differ between them, by anomaly."""
 
-    sat: Sat
+    made_in: Sittings
     found: Mapping[tuple[str, str, str], Mapping[str, Dispersion]]
 
     @classmethod
     def of(cls, cells: Sequence[Measured], told: Lines) -> Spread:
         """Of the cells that have runs."""
-        sat = Sat.read(told)
+        made_in = Sittings.read(told)
         groups: dict[tuple[str, str, str], list[Measured]] = {}
         for cell in (each for each in cells if each.lines):
             groups.setdefault((cell.scenario, cell.acks, cell.experiment), []).append(cell)
         return cls(
-            sat=sat,
+            made_in=made_in,
             found={
-                key: {a: sat.dispersion([cell.lines for cell in group], a) for a in JUDGED}
+                key: {a: made_in.dispersion([cell.lines for cell in group], a) for a in JUDGED}
                 for key, group in groups.items()
             },
         )
@@ -88,10 +88,10 @@ class Spread:
         factors = self.factors(cell.scenario, cell.acks)
         shares = {"lossy": "lost", "duplicating": "duplicate"}
         told = {
-            key: self.sat.affected(cell.lines, anomaly, factors[anomaly]) if cell.lines else "—"
+            key: self.made_in.affected(cell.lines, anomaly, factors[anomaly]) if cell.lines else "—"
             for key, anomaly in shares.items()
         }
-        sittings = str(self.sat.count(cell.lines))
+        sittings = str(self.made_in.count(cell.lines))
         return {
             "experiment": cell.experiment,
             **row(cell.lines),
@@ -110,7 +110,7 @@ class Spread:
         pooled = [
             (
                 (each.scenario, f"the pool {each.pool.name}", JUDGED[of]),
-                each.dispersion(self.sat, of),
+                each.dispersion(self.made_in, of),
             )
             for each in together
             for of in each.pool.of
@@ -127,7 +127,7 @@ class Spread:
         affected."""
         by_sitting: dict[str, list[Line]] = {}
         for line in lines:
-            by_sitting.setdefault(self.sat.of[name_of(line)], []).append(line)
+            by_sitting.setdefault(self.made_in.of[name_of(line)], []).append(line)
         asked = [(each, anomaly) for each in together for anomaly in each.pool.of]
         heads = [f"{each.pool.name}, {each.scenario}: {JUDGED[of]}" for each, of in asked]
         rows = []
@@ -138,7 +138,7 @@ class Spread:
                 seen = counts([li for li in each.lines if name_of(li) in names], anomaly)
                 shares.append(f"{sum(map(bool, seen))} of {len(seen)}" if seen else "—")
             began = min(str(line.get("started_utc"))[:16].replace("T", " ") for line in mine)
-            rows.append([began, self.sat.hosts[host(mine[0])], str(len(mine)), *shares])
+            rows.append([began, self.made_in.hosts[host(mine[0])], str(len(mine)), *shares])
         return markdown_table(["began (UTC)", "host", "runs", *heads], rows)
 
 

@@ -102,8 +102,8 @@ def table(campaign: Mapping[str, Any], told: Lines) -> str:
             pool = together.get(asked.pools.get(anomaly, ""))
             lines = pool.lines if pool else cell.lines
             seen = [count for count in counts(lines, anomaly) if count]
-            factor = pool.dispersion(spread.sat, anomaly).factor if pool else factors[anomaly]
-            shares += [spread.sat.affected(lines, anomaly, factor), middle(seen)]
+            factor = pool.dispersion(spread.made_in, anomaly).factor if pool else factors[anomaly]
+            shares += [spread.made_in.affected(lines, anomaly, factor), middle(seen)]
         rows.append([asked.settings, asked.breaks, *shares, row(cell.lines)["gap"]])
     return markdown_table(HEADS, rows)
 

@@ -1,6 +1,6 @@
 """Cells that are one experiment for losses or duplicates, counted together (`[[pools]]` of a
-campaign's file): what they differ in cannot matter to these, for a reason that is written there
-before anybody looks at the shares.
+campaign's file): what they differ in cannot matter to these, for a reason in Kafka that is written
+there, and not by what their shares are.
 
 Beside each stands how likely such cells are to differ as much as they do where their shares are
 equal and runs independent (Pearson's χ² of the cells): it decides nothing. Times, reads and CAP are
@@ -17,7 +17,7 @@ from scipy.stats import chi2_contingency
 
 from analysis.studies.cells.experiments import by_experiment
 from analysis.studies.cells.shares import counts, middle
-from analysis.studies.cells.sittings import Dispersion, Sat
+from analysis.studies.cells.sittings import Dispersion, Sittings
 from harness.model.campaigns.campaign import Campaign, Pool
 from harness.model.runs.ledger import Line, Lines
 
@@ -45,31 +45,26 @@ class Pooled:
     cells: Sequence[Sequence[Line]]
 
     @property
-    def acks(self) -> str:
-        """Its producers' acks."""
-        return str(self.pool.where[0].get(ACKS, ""))
-
-    @property
     def lines(self) -> list[Line]:
         """All of its runs."""
         return [line for cell in self.cells for line in cell]
 
-    def dispersion(self, sat: Sat, anomaly: str) -> Dispersion:
+    def dispersion(self, made_in: Sittings, anomaly: str) -> Dispersion:
         """Of its runs as of one cell."""
-        return sat.dispersion([self.lines], anomaly)
+        return made_in.dispersion([self.lines], anomaly)
 
-    def row(self, sat: Sat) -> dict[str, str]:
+    def row(self, made_in: Sittings) -> dict[str, str]:
         """What they came to, by HEADS."""
         told = {"name": self.pool.name, "scenario": self.scenario}
-        told |= {"cells": str(len(self.cells)), "sittings": str(sat.count(self.lines))}
+        told |= {"cells": str(len(self.cells)), "sittings": str(made_in.count(self.lines))}
         for anomaly, shares, numbers in (
             ("lost", "lossy", "lost"),
             ("duplicate", "duplicating", "duplicates"),
         ):
             mine = anomaly in self.pool.of
             seen = [count for count in counts(self.lines, anomaly) if count]
-            factor = self.dispersion(sat, anomaly).factor
-            told[shares] = sat.affected(self.lines, anomaly, factor) if mine else "—"
+            factor = self.dispersion(made_in, anomaly).factor
+            told[shares] = made_in.affected(self.lines, anomaly, factor) if mine else "—"
             told[numbers] = middle(seen) if mine else "—"
         found = {anomaly: self._p(anomaly) for anomaly in self.pool.of}
         told["p"] = ", ".join(f"{anomaly} {p:.2f}" for anomaly, p in found.items() if p is not None)

@@ -87,14 +87,14 @@ def dispersion(cells: Iterable[Sequence[tuple[str, bool]]]) -> Dispersion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sat:
+class Sittings:
     """In which sitting each run was made, and the hosts by letters, in the order of the ledger."""
 
     of: Mapping[Name, str]
     hosts: Mapping[str, str]
 
     @classmethod
-    def read(cls, told: Lines) -> Sat:
+    def read(cls, told: Lines) -> Sittings:
         """Of all runs of a ledger."""
         hosts = dict.fromkeys(host(line) for line in told.ended)
         letters = {each: chr(ord("A") + number) for number, each in enumerate(hosts)}

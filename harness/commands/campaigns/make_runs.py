@@ -109,7 +109,7 @@ def require_clean(data: Path) -> None:
     words = ["git", "-C", str(data.parent), "ls-files", "--error-unmatch", "--", data.name]
     try:
         kept = subprocess.run(words, capture_output=True, check=False).returncode == 0
-    except OSError:  # no git, or no such folder yet
+    except OSError:  # no git
         return
     if kept:
         raise ScenarioError(

@@ -8,7 +8,7 @@ import pytest
 
 from analysis.studies.cells.experiments import by_experiment, experiment, of_commits, several
 from analysis.studies.cells.pooled import pools
-from analysis.studies.cells.sittings import Sat
+from analysis.studies.cells.sittings import Sittings
 from harness.model.campaigns.campaign import Campaign
 from harness.model.runs.ledger import Lines
 from harness.model.scenario import ScenarioError
@@ -55,7 +55,7 @@ def test_a_pool_has_the_cells_with_just_these_settings_and_their_runs() -> None:
     told = Lines(all=some)
 
     [found] = pools(campaign(POOL), told)
-    row = found.row(Sat.read(told))
+    row = found.row(Sittings.read(told))
 
     assert (row["cells"], row["lossy"], row["lost"]) == ("2", "1 of 4 (5–70 %) in one sitting", "2")
     assert (row["duplicating"], row["duplicates"]) == ("—", "—")
@@ -70,7 +70,7 @@ def test_the_p_of_equal_cells_is_small_where_they_differ() -> None:
     told = Lines(all=some)
     [found] = pools(campaign(POOL), told)
 
-    assert found.row(Sat.read(told))["p"] == "lost 0.00"
+    assert found.row(Sittings.read(told))["p"] == "lost 0.00"
 
 
 def test_a_pool_of_one_cell_is_none() -> None:

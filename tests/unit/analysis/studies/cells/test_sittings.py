@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binomtest
 
 from analysis.studies.cells.shares import affected, share, wilson
-from analysis.studies.cells.sittings import FEW, Sat, dispersion
+from analysis.studies.cells.sittings import FEW, Sittings, dispersion
 from harness.model.runs.ledger import Lines
 
 
@@ -80,22 +80,24 @@ def test_a_sitting_is_what_follows_a_calibration_on_one_host() -> None:
     started = {"event": "started", "cell": "c", "backend": "local", "seed": 4, "started_utc": "4"}
     lines = [line(0), calibrated("a"), line(1), line(2, host=2), started, calibrated("b"), line(3)]
     named = line(5, sitting="a")
-    sat = Sat.read(Lines(all=[*lines, line(4), named]))
+    made_in = Sittings.read(Lines(all=[*lines, line(4), named]))
 
-    assert sat.count([line(1), line(2), line(3)]) == 3
-    assert sat.count([line(1), line(4), named]) == 1  # begun before, ended after; and by its name
-    assert sat.count([line(0), line(1)]) == 2
-    assert list(sat.hosts.values()) == ["A", "B"]
+    assert made_in.count([line(1), line(2), line(3)]) == 3
+    assert (
+        made_in.count([line(1), line(4), named]) == 1
+    )  # begun before, ended after; and by its name
+    assert made_in.count([line(0), line(1)]) == 2
+    assert list(made_in.hosts.values()) == ["A", "B"]
 
 
 def test_of_few_sittings_the_share_is_told_by_host() -> None:
     lines = [calibrated("a"), *(line(n, n % 2, host=1 + n // 4) for n in range(6))]
-    sat = Sat.read(Lines(all=lines))
+    made_in = Sittings.read(Lines(all=lines))
 
-    told = sat.affected(lines[1:], "lost", 1.0)
+    told = made_in.affected(lines[1:], "lost", 1.0)
     assert told == "2 of 4 (15–85 %) on host A; 1 of 2 (9–91 %) on host B"
     many = [each for n in range(FEW) for each in (calibrated(str(n)), line(10 + n))]
-    assert Sat.read(Lines(all=many)).affected(many[1::2], "lost", 1.0) == "0 of 5 (0–43 %)"
+    assert Sittings.read(Lines(all=many)).affected(many[1::2], "lost", 1.0) == "0 of 5 (0–43 %)"
 
 
 @pytest.mark.parametrize(
