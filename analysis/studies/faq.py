@@ -12,14 +12,15 @@ import statistics
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from analysis.studies.cells.shares import calm, checked, middle_gap, settled, share
+from analysis.studies.cells.shares import NOT_CALM, calm, checked, middle_gap, settled, share
 from analysis.studies.claims import row
 from analysis.studies.pages import markdown_table, page, template
 from analysis.studies.study import gaps_of_faults
 from harness.model.runs.ledger import Line, Lines
 
+ENOUGH: Final = 5  # calm runs: the gap of fewer stands in study.md alone
 HEADS = (
     "scenario",
     "runs",
@@ -46,6 +47,7 @@ class Measured:
             self._all[name] = mine = [line for line in lines if line["cell"] == name]
             if found := checked(settled(mine, cell["repeats"])):
                 self._lines[name] = found
+        self.enough = ENOUGH
         self.versions = ", ".join(sorted({line["kafka"] for line in lines if "kafka" in line}))
 
     def table(self, *names: str) -> str:
@@ -61,8 +63,8 @@ class Measured:
             known["lost"],
             known["duplicates"],
             known["others"],
-            known["gaps"],
-            middle_gap(lines, "consume"),
+            _gap(lines, "produce"),
+            _gap(lines, "consume"),
         ]
 
     def seen(self, anomaly: str, *names: str) -> str:
@@ -87,6 +89,11 @@ class Measured:
             "failures": str(len(gaps_s)),
             "runs": str(len(known)),
         }
+
+
+def _gap(lines: Sequence[Line], kind: str) -> str:
+    """The median of what calm runs show, where these are enough to say it."""
+    return middle_gap(lines, kind) if len(calm(lines)) >= ENOUGH else NOT_CALM
 
 
 def _span(values: Sequence[int]) -> str:

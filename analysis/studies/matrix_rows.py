@@ -20,6 +20,7 @@ from analysis.studies.cells.shares import (
     middle,
     middle_gap,
     some_runs,
+    unread,
 )
 from harness.model.runs.ledger import Line, write_outages
 
@@ -80,7 +81,7 @@ def more(lines: Sequence[Line]) -> dict[str, str]:
     return {
         "gap": middle_gap(seen, digits=1),
         "led": middle(led_s, 1) + some_runs(len(led_s), len(seen)),
-        "unread": middle_gap(seen, "consume", digits=1),
+        "unread": unread(seen),
         "vanished": middle(counts(seen, "vanished")),
         "pressure": median_pressure(seen),
     }

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from analysis.studies.cells.shares import counts
+from analysis.studies.cells.shares import counts, share
 from harness.model.runs.ledger import Line
 
 GIB = 2**30
@@ -59,7 +59,7 @@ def of_commits(lines: Sequence[Line]) -> dict[str, str]:
     for anomaly in ("lost", "duplicate"):
         seen = counts(clean, anomaly)
         mixed = 0 < len(clean) < len(lines)
-        told[f"clean_{anomaly}"] = f"{sum(map(bool, seen))} of {len(seen)}" if mixed else "—"
+        told[f"clean_{anomaly}"] = share(seen) if mixed and seen else "—"
     return told
 
 

@@ -67,10 +67,16 @@ def test_no_number_of_a_measurement_is_written_by_hand() -> None:
 
 
 def test_a_row_is_what_the_runs_of_its_cell_say() -> None:
-    table = measured(line(1), line(4, verdict="invalid", reads=(0.7, 3.0))).table("c")
+    lines = [line(1), line(1), line(4), line(4), line(4, verdict="invalid", reads=(0.7, 3.0))]
 
-    assert table.splitlines()[2].startswith("| `s` | 2 | 1 of 2 (")
-    assert table.endswith("| 2.5 (1–4) of 100 | 0 | — | 2.00 | 1.50 (0.00–3.00) |")
+    table = measured(*lines).table("c")
+
+    assert table.splitlines()[2].startswith("| `s` | 5 | 4 of 5 (")
+    assert table.endswith("| 4 (1–4) of 100 | 0 | — | 2.00 | 0.00 (0.00–3.00) |")
+
+
+def test_the_gaps_of_few_calm_runs_are_not_told() -> None:
+    assert measured(*[line(0)] * 4).table("c").endswith("| not measured calm | not measured calm |")
 
 
 @pytest.mark.parametrize(("counts", "told"), [((0, 0), "0"), ((4, 1200, 7), "4 to 1,200")])

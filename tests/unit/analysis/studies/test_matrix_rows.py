@@ -104,6 +104,14 @@ def test_of_the_longest_gap_it_is_told_how_much_a_new_leader_led() -> None:
 
     assert told["led"] == "1.5, 1 run"
     assert told["gap"] == "7.0 (7.0–9.0)"
-    assert told["unread"] == "0.0 (0.0–2.0)"
+    assert told["unread"] == "2.0 in 1 of 3 runs"
     assert told["vanished"] == "0 (0–3)"
     assert more([older])["led"] == "—"
+
+
+def test_where_some_runs_had_no_gap_of_reads_the_median_is_of_the_others() -> None:
+    runs = [line() | {"consume_gaps_s": gaps} for gaps in ([], [2.0], [4.0, 1.0])]
+
+    assert more(runs)["unread"] == "3.0 (2.0–4.0) in 2 of 3 runs"
+    assert more(runs[1:])["unread"] == "3.0 (2.0–4.0)"
+    assert more(runs[:1])["unread"] == "0.0"

@@ -119,7 +119,7 @@ def test_runs_of_a_dirty_commit_are_counted_and_the_others_told_beside_them() ->
 
     assert of_commits(both) == {
         "dirty": "2",
-        "clean_lost": "1 of 2",
-        "clean_duplicate": "2 of 2",
+        "clean_lost": "1 of 2 (9–91 %)",
+        "clean_duplicate": "2 of 2 (34–100 %)",
     }
     assert of_commits(both[:2])["clean_lost"] == of_commits(both[2:])["clean_lost"] == "—"
