@@ -13,7 +13,7 @@ from harness.model.runs.run_folder import RunFolder
 from harness.model.runs.run_record import RunRecord
 from harness.model.scenario import Scenario
 
-EVERY_NODE: frozenset[Role] = frozenset({"broker", "zookeeper", "client"})
+EVERY_NODE: frozenset[Role] = frozenset({"broker", "zookeeper", "controller", "client"})
 
 
 def never(_: object) -> str | None:

@@ -1,4 +1,4 @@
-"""The nodes of a cluster: ZooKeepers, brokers, and workers where a fault hits them."""
+"""The nodes of a cluster: ZooKeepers or controllers, brokers; workers where a fault hits them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from harness.model.plan import NodeKind
 
 Role = NodeKind
 
+CONTROLLER_PORT = 9093
 
 # Why a broker may end itself while it starts, though nothing is wrong with it: its old session
 # still lives, its new one expired on a starved host, or ZooKeeper was away for too long.
@@ -31,20 +32,21 @@ class NotInTime(ClusterError):
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Node:
-    """One ZooKeeper or one broker, at one endpoint for the whole run, however often it restarts.
+    """One node, at one endpoint for the whole run, however often it restarts.
 
     Clients are nodes too where a fault hits them: the place that all workers share (`clients_of`),
     or a single worker (`Clients`).
     """
 
-    name: str  # zk1, kafka2
+    name: str  # zk1, controller1, kafka2
     role: Role
-    id: int  # ZooKeeper's myid, Kafka's broker.id
+    id: int  # ZooKeeper's myid, Kafka's broker.id or node.id
     address: str  # what its peers see as the source of its packets
     port: int  # of the listener for clients, at that address
     dialled: tuple[str, int] | None = None  # host and port, where clients must dial others
     worker: str | None = None  # the kind of a single worker: producer, consumer, …
     rack: str = ""  # a broker's `broker.rack`; empty: one of its own, called as it is
+    combined: bool = False  # a broker that is a controller too, at CONTROLLER_PORT
 
     @property
     def dial(self) -> tuple[str, int]:
@@ -57,6 +59,11 @@ class Node:
         host, port = self.dial
         return f"{host}:{port}"
 
+    @property
+    def quorum_endpoint(self) -> str:
+        """Where the other nodes reach a controller: host:port."""
+        return f"{self.address}:{CONTROLLER_PORT if self.combined else self.port}"
+
 
 def brokers(nodes: Sequence[Node]) -> tuple[Node, ...]:
     """The brokers among `nodes`, in order."""
@@ -66,6 +73,16 @@ def brokers(nodes: Sequence[Node]) -> tuple[Node, ...]:
 def zookeepers(nodes: Sequence[Node]) -> tuple[Node, ...]:
     """The ensemble's members among `nodes`, in order."""
     return tuple(node for node in nodes if node.role == "zookeeper")
+
+
+def controllers(nodes: Sequence[Node]) -> tuple[Node, ...]:
+    """The controllers of KRaft among `nodes`, combined ones too, in order."""
+    return tuple(node for node in nodes if node.role == "controller" or node.combined)
+
+
+def quorum(nodes: Sequence[Node]) -> tuple[Node, ...]:
+    """Who keeps the cluster's metadata among `nodes`: ZooKeepers or controllers, in order."""
+    return zookeepers(nodes) or controllers(nodes)
 
 
 def in_racks(nodes: Sequence[Node], racks: int) -> tuple[Node, ...]:
@@ -81,7 +98,8 @@ def in_racks(nodes: Sequence[Node], racks: int) -> tuple[Node, ...]:
 def role_by_name(word: str) -> Role | None:
     """The role of a node of that name (kafka7, zk1), whether there is one or not; None for any
     other word."""
-    match = re.fullmatch(r"(kafka|zk)\d+", word)
-    if match is None:
-        return None
-    return "broker" if match[1] == "kafka" else "zookeeper"
+    match = re.fullmatch(r"(kafka|zk|controller)\d+", word)
+    return _ROLES[match[1]] if match else None
+
+
+_ROLES: dict[str, Role] = {"kafka": "broker", "zk": "zookeeper", "controller": "controller"}

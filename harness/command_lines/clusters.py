@@ -9,11 +9,13 @@ import typer
 from harness.command_lines import completion
 from harness.command_lines.options import (
     RESULTS,
+    Kafka,
     KafkaHome,
     OneScenario,
     Results,
     ServerProperties,
     Sets,
+    Unpinned,
     console,
     settings,
 )
@@ -29,24 +31,29 @@ def up(
     ] = None,
     sets: Sets = None,
     server_properties: ServerProperties = None,
+    kafka: Kafka = "",
     kafka_home: KafkaHome = None,
+    unpinned: Unpinned = False,
 ) -> None:
     """Start a scenario's cluster in the foreground, with a shell inside its network.
 
-    The variables KAFKA and ZOOKEEPER hold the addresses.
+    The variables KAFKA and ZOOKEEPER, or CONTROLLERS, hold the addresses.
 
     kafka-harness up baseline -- python my-script.py
     """
+    from harness.commands.fetch_kafka import fetch_kafka
     from harness.commands.up import hold_up
     from harness.scenario.prepare import Request, prepare
 
     request = Request(
         scenario=scenario,
         seed=0,
-        settings=settings(sets),
+        settings=settings(sets, kafka=kafka),
         server_properties=server_properties,
         kafka_home=kafka_home,
+        unpinned=unpinned,
     )
+    fetch_kafka(request, console)
     raise typer.Exit(hold_up(prepare(request), command or []))
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import typer
 
+from harness.model.kafka_releases import PINNED
 from harness.release import PAGES, SCENARIOS
 
 BACKENDS: Final = ("local", "docker", "kubernetes", "external")
@@ -41,6 +42,11 @@ def runs(ctx: typer.Context, incomplete: str) -> list[str]:
 def backends(incomplete: str) -> list[str]:
     """The backends that begin so."""
     return [name for name in BACKENDS if name.startswith(incomplete)]
+
+
+def releases(incomplete: str) -> list[str]:
+    """The pinned releases of Kafka that begin so."""
+    return [name for name in PINNED if name.startswith(incomplete)]
 
 
 def pages(incomplete: str) -> list[str]:

@@ -18,6 +18,7 @@ from harness.command_lines.options import (
     Backend,
     ClientDefaults,
     ConsumerConfig,
+    Kafka,
     KafkaHome,
     Master,
     OneRun,
@@ -28,6 +29,7 @@ from harness.command_lines.options import (
     ServerProperties,
     Sets,
     TopicConfig,
+    Unpinned,
     console,
     settings,
 )
@@ -69,7 +71,9 @@ def show(
     server_properties: ServerProperties = None,
     topic_config: TopicConfig = None,
     client_defaults: ClientDefaults = None,
+    kafka: Kafka = "",
     kafka_home: KafkaHome = None,
+    unpinned: Unpinned = False,
 ) -> None:
     """Print the plan and the complete configuration of a run; nothing is started.
 
@@ -84,12 +88,13 @@ def show(
         scenario=scenario,
         seed=seed or 0,
         backend=backend,
-        settings=settings(sets, client_defaults),
+        settings=settings(sets, client_defaults, kafka),
         producer_config=producer_config,
         consumer_config=consumer_config,
         server_properties=server_properties,
         topic_config=topic_config,
         kafka_home=kafka_home,
+        unpinned=unpinned,
     )
     prepared = prepare_run(request)
     for note in prepared.notes:

@@ -117,7 +117,19 @@ TopicConfig = Annotated[
     typer.Option(metavar="FILE", help="Your topic's .properties, or Strimzi's KafkaTopic."),
 ]
 KafkaHome = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Your own Kafka 3.x: DIR/libs/*.jar.")
+    Path | None, typer.Option(metavar="DIR", help="Your own Kafka: DIR/libs/*.jar.")
+]
+Kafka = Annotated[
+    str,
+    typer.Option(
+        metavar="RELEASE",
+        help="Kafka's release, or a line as 4.4: short for --set cluster.kafka=RELEASE.",
+        autocompletion=completion.releases,
+    ),
+]
+Unpinned = Annotated[
+    bool,
+    typer.Option("--unpinned", help="Run a release that was not tried with this harness, too."),
 ]
 TimeLimit = Annotated[
     float | None,
@@ -161,9 +173,13 @@ WriteJob = Annotated[
 ]
 
 
-def settings(sets: list[str] | None, client_defaults: str | None = None) -> dict[str, Any]:
-    """What `--set` was given, by path; --client-defaults is short for one. Raises ScenarioError."""
-    from harness.scenario.overrides import parse_override
+def settings(
+    sets: list[str] | None, client_defaults: str | None = None, kafka: str = ""
+) -> dict[str, Any]:
+    """What `--set` was given, by path; --client-defaults and --kafka are short for one each. Raises
+    ScenarioError."""
+    from harness.scenario.overrides import RELEASE, parse_override
 
+    short = {"workload.client_defaults": client_defaults, RELEASE: kafka}
     found = dict(parse_override(text) for text in sets or [])
-    return {**found, **({"workload.client_defaults": client_defaults} if client_defaults else {})}
+    return {**found, **{path: value for path, value in short.items() if value}}

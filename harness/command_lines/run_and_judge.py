@@ -32,6 +32,7 @@ from harness.command_lines.options import (
     Sets,
     TimeLimit,
     TopicConfig,
+    Unpinned,
     WriteJob,
     console,
     settings,
@@ -124,6 +125,16 @@ Parallel = Annotated[
 Why = Annotated[str, typer.Option(metavar="WORDS", help="The reason, for the ledger and its page.")]
 
 
+Kafkas = Annotated[
+    str,
+    typer.Option(
+        metavar="A,B",
+        help="Kafka's release, or a line as 4.4; several are short for --matrix cluster.kafka=A,B.",
+        autocompletion=completion.releases,
+    ),
+]
+
+
 def run(
     scenarios: Scenarios,
     backend: Backend = "local",
@@ -135,7 +146,9 @@ def run(
     server_properties: ServerProperties = None,
     topic_config: TopicConfig = None,
     client_defaults: ClientDefaults = None,
+    kafka: Kafkas = "",
     kafka_home: KafkaHome = None,
+    unpinned: Unpinned = False,
     time_limit: TimeLimit = None,
     results: Results = RESULTS,
     allow: Allow = None,
@@ -149,27 +162,33 @@ def run(
     kafka-harness run my.toml --matrix producer.acks=1,all --repeat 5
 
     kafka-harness run study-1 --seed 42 --producer-config application.yml
+
+    kafka-harness run study-1 --kafka 3.9,4.4
     """
     from harness.commands.campaigns.run_matrix import cells_of, run_matrix
     from harness.commands.copy_to import destination
+    from harness.commands.fetch_kafka import fetch_kafka
     from harness.commands.run import carry_out_runs, prepare_run
     from harness.scenario.prepare import Request
 
     first = secrets.randbelow(1_000_000) if seed is None else seed
     if matrix and no_check:
         raise typer.BadParameter("--matrix ends with what its runs were found to be: it checks")
+    if "," in kafka:
+        matrix, kafka = [*(matrix or []), f"cluster.kafka={kafka}"], ""
     cells = cells_of(scenarios, matrix or [])
     requests = [
         Request(
             scenario=cell.scenario,
             seed=first + number,
             backend=backend,
-            settings={**settings(sets, client_defaults), **cell.settings},
+            settings={**settings(sets, client_defaults, kafka), **cell.settings},
             producer_config=producer_config,
             consumer_config=consumer_config,
             server_properties=server_properties,
             topic_config=topic_config,
             kafka_home=kafka_home,
+            unpinned=unpinned,
             time_limit_s=time_limit,
             keep=keep,
             allow=tuple(allow or ()),
@@ -177,6 +196,8 @@ def run(
         for number in range(repeat)
         for cell in cells
     ]
+    for request in requests:
+        fetch_kafka(request, console)
     prepared = [prepare_run(request) for request in requests]  # refuse all before any starts
     copies = destination(copy_to) if copy_to else None
     if matrix:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from harness.command_lines.options import RESULTS, KafkaHome, Results, console
+from harness.command_lines.options import RESULTS, Kafka, KafkaHome, Results, Unpinned, console
 
 PANEL = "This host"
 
@@ -22,24 +22,28 @@ def doctor() -> None:
     raise typer.Exit(show_host(console))
 
 
-def setup() -> None:
+def setup(kafka: Kafka = "", unpinned: Unpinned = False) -> None:
     """Install what runs need beside the harness: system packages, Kafka's jars, class archives.
 
+    Another release than 3.9 is fetched when a run asks for it, or here.
+
     kafka-harness setup
+
+    kafka-harness setup --kafka 4.4
     """
     from harness.commands.setup import install_missing
 
-    raise typer.Exit(install_missing(console))
+    raise typer.Exit(install_missing(kafka, console, unpinned_too=unpinned))
 
 
-def image(kafka_home: KafkaHome = None) -> None:
+def image(kafka: Kafka = "", kafka_home: KafkaHome = None) -> None:
     """Make an image of Kafka and ZooKeeper, for docker and Kubernetes, without a registry.
 
     kafka-harness image
     """
     from harness.commands.setup import make_image
 
-    raise typer.Exit(make_image(kafka_home, console))
+    raise typer.Exit(make_image(kafka, kafka_home, console))
 
 
 def harness_image(

@@ -28,7 +28,8 @@ from harness.commands.annotations import annotate
 from harness.commands.check import check_runs, tell_spark_of_java
 from harness.commands.closing_table import show_how_many_valid, shown
 from harness.commands.copy_to import Copies, copy_run
-from harness.distribution import class_archives, kafka_home
+from harness.commands.fetch_kafka import make_ready
+from harness.distribution.kafka_home import KafkaHome, find_kafka
 from harness.history import sealing
 from harness.host import machine, system_packages
 from harness.host.java import find_java
@@ -146,7 +147,7 @@ def _check_host(record: RunRecord) -> None:
     """Refuse a run whose nodes nothing here could start."""
     if BACKENDS[record.backend].enclosed:
         system_packages.require(system_packages.PROGRAMS)
-        kafka_home.find_kafka(Path(record.kafka_home) if record.kafka_home else None)
+        _home_of(record)
         find_java()
     context = record.scenario.backend.kubernetes.context
     if why := absent(record.backend, {"backend.kubernetes.context": context}):
@@ -166,7 +167,7 @@ def _carried_out(prepared: Prepared, folder: RunFolder, *, check: bool, screen: 
         screen.say(f"plan: step {step.step} {step.describe()}")
     backend = BACKENDS[record.backend]
     if backend.enclosed:
-        _make_archives(record.kafka_home, screen)
+        _make_ready(record, screen)
     inner = [sys.executable, "-P", "-m", "harness.run", str(folder.path)]
     start = run_enclosed if backend.enclosed else run_beside
     with _Checker(folder, wanted=check) as checker:
@@ -217,11 +218,15 @@ def _rehearsal() -> Rehearsal:
     return rehearse
 
 
-def _make_archives(own_kafka: str | None, screen: Screen) -> None:
-    """Class archives for a Kafka that has none yet; without them nodes only start slower."""
+def _home_of(record: RunRecord) -> KafkaHome:
+    own = Path(record.kafka_home) if record.kafka_home else None
+    return find_kafka(own, record.scenario.cluster.release)
+
+
+def _make_ready(record: RunRecord, screen: Screen) -> None:
+    """What a Kafka has not yet; without it nodes only start slower, or say why not."""
     try:
-        home = kafka_home.find_kafka(Path(own_kafka) if own_kafka else None)
-        class_archives.ensure(home, find_java(), screen.say)
+        make_ready(_home_of(record), record.scenario.cluster, screen.say)
     except HostError as error:
         screen.say(str(error), style="yellow")
 

@@ -10,9 +10,12 @@ from pathlib import Path
 from rich.console import Console
 
 from analysis.spark.jvm import archive_fits, archive_path
+from harness.commands.fetch_kafka import have
 from harness.distribution.kafka_home import find_kafka
 from harness.host.output import print_table
 from harness.model.exit_codes import FAILED, VALID
+from harness.model.kafka_releases import default_metadata, release_of, unpinned
+from harness.model.scenario import ScenarioError
 from harness.nemesis.verbs import VERBS
 from harness.release import MANIFESTS
 from harness.run.progress import Screen
@@ -21,16 +24,21 @@ from harness.setup.doctor import SET_UP, examine
 from harness.setup.host_finding import FASTER, FAULTS, HostFinding, can_run, render
 
 
-def install_missing(console: Console) -> int:
-    """Install what a run needs beside the Python packages; the exit code."""
+def install_missing(kafka: str, console: Console, *, unpinned_too: bool) -> int:
+    """Install what a run needs beside the Python packages, and that release; the exit code."""
+    release = release_of(kafka)
+    if not unpinned_too and (why := unpinned(release)):
+        raise ScenarioError(f"--kafka: {why}")
     install.set_up()
+    if kafka:
+        have(release, default_metadata(release), Screen(console).say)
     console.print("ready: `kafka-harness doctor` says what this host can do", markup=False)
     return VALID
 
 
-def make_image(kafka_home: Path | None, console: Console) -> int:
+def make_image(kafka: str, kafka_home: Path | None, console: Console) -> int:
     """Make the image of the nodes and say how to use it; the exit code."""
-    name = kafka_image.make(find_kafka(kafka_home), Screen(console).say)
+    name = kafka_image.make(find_kafka(kafka_home, release_of(kafka)), Screen(console).say)
     use = f"kafka-harness run SCENARIO --backend docker --set backend.docker.image={name}"
     console.print(use, markup=False)
     return VALID

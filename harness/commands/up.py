@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from harness.cluster.backends import build
 from harness.cluster.capabilities import Cluster
 from harness.cluster.local.node_files import private_tmpfs
-from harness.cluster.nodes import ClusterError, brokers, zookeepers
+from harness.cluster.nodes import ClusterError, brokers, controllers, zookeepers
 from harness.host.machine import HostError
 from harness.host.namespaces import run_enclosed
 from harness.host.output import outlive_readers
@@ -80,9 +80,20 @@ def _held_up(record: RunRecord, folder: RunFolder, screen: Screen) -> int:
 def _print_addresses(cluster: Cluster, folder: RunFolder, screen: Screen) -> None:
     for node in cluster.nodes:
         screen.say(f"{node.name:8} {node.endpoint}")
-    screen.say(f"KAFKA={','.join(n.endpoint for n in brokers(cluster.nodes))}")
-    screen.say(f"ZOOKEEPER={','.join(n.endpoint for n in zookeepers(cluster.nodes))}")
+    for name, value in _addresses(cluster).items():
+        screen.say(f"{name}={value}")
     screen.say(f"node logs in {folder.logs} (inside); exit the shell to stop the cluster")
+
+
+def _addresses(cluster: Cluster) -> dict[str, str]:
+    """What clients and tools are given, by its variable."""
+    nodes = cluster.nodes
+    found = {
+        "KAFKA": [n.endpoint for n in brokers(nodes)],
+        "ZOOKEEPER": [n.endpoint for n in zookeepers(nodes)],
+        "CONTROLLERS": [n.quorum_endpoint for n in controllers(nodes)],
+    }
+    return {name: ",".join(endpoints) for name, endpoints in found.items() if endpoints}
 
 
 def _shell(cluster: Cluster, command: Sequence[str], screen: Screen) -> int:
@@ -95,8 +106,7 @@ def _shell(cluster: Cluster, command: Sequence[str], screen: Screen) -> int:
         signal.signal(signal.SIGINT, lambda *_: None)
     environment = {
         **os.environ,
-        "KAFKA": ",".join(n.endpoint for n in brokers(cluster.nodes)),
-        "ZOOKEEPER": ",".join(n.endpoint for n in zookeepers(cluster.nodes)),
+        **_addresses(cluster),
     }
     argv = command or [os.environ.get("SHELL", "/bin/sh")]
     with subprocess.Popen(argv, env=environment) as process:

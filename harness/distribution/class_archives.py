@@ -1,16 +1,17 @@
 """Class-data-sharing archives: what a node's virtual machine has parsed once, kept for every start.
 
-An archive is made in a training run: one ZooKeeper and one broker start on the loopback of a
-private network namespace, a client writes and reads a few records, both end by SIGTERM and leave
-their archive behind (`-XX:ArchiveClassesAtExit`, on Java 17 and 21 alike). A node never writes
-one during a run: dumping takes CPU seconds, and it would do so in the middle of a SIGTERM fault.
+An archive is made in a training run on the loopback of a private network namespace: one ZooKeeper
+and one broker start, or one combined node of KRaft, whose archive serves brokers and controllers; a
+client writes and reads a few records, all end by SIGTERM and leave their archive behind
+(`-XX:ArchiveClassesAtExit`, on Java 17 and 21 alike). A node never writes one during a run: dumping
+takes CPU seconds, and it would do so in the middle of a SIGTERM fault.
 
 An archive fits the exact build of Java and the exact jars; both are in its path, see
 `kafka_home.class_archive`. The virtual machine checks again and ignores what does not fit, so an
 archive makes a start faster and never makes it fail.
 
-`python -m harness.distribution.class_archives` makes those that are missing, and asks these jars
-which keys they know.
+`python -m harness.distribution.class_archives [RELEASE [METADATA]]` fetches what is missing of a
+release, makes those that are missing, and asks these jars which keys they know.
 """
 
 from __future__ import annotations
@@ -21,13 +22,17 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 from confluent_kafka import Consumer, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
+from harness.distribution import storage
 from harness.distribution.kafka_home import (
-    ROLES,
+    KAFKAS_CLASS,
+    ZOOKEEPERS_CLASS,
     KafkaHome,
     KafkaHomeError,
     Role,
@@ -36,18 +41,16 @@ from harness.distribution.kafka_home import (
     fetch,
     java_options,
     locked,
+    roles_in,
 )
 from harness.distribution.known_keys import known_keys
 from harness.host import system_packages
 from harness.host.java import Java, find_java
 from harness.host.machine import HostError
 from harness.host.namespaces import UNSHARE
+from harness.model.kafka_releases import Metadata, default_metadata, release_of
 from harness.waiting import WaitTimeout, wait_until
 
-MAIN_CLASS: dict[Role, str] = {
-    "zookeeper": "org.apache.zookeeper.server.quorum.QuorumPeerMain",
-    "kafka": "kafka.Kafka",
-}
 RECORDS = 100
 START_TIMEOUT_S = 90.0
 EXIT_TIMEOUT_S = 90.0
@@ -64,11 +67,22 @@ admin.enableServer=false
 4lw.commands.whitelist=*
 server.1=127.0.0.1:2888:3888
 """
-_SERVER_PROPERTIES = """\
+_ZOOKEEPERS_BROKER = """\
 broker.id=1
 listeners=PLAINTEXT://127.0.0.1:9092
-log.dirs={folder}/kafka-data
 zookeeper.connect=127.0.0.1:2181
+"""
+_VOTER = storage.Voter(id=1, endpoint="127.0.0.1:9093")
+_COMBINED = f"""\
+process.roles=broker,controller
+node.id=1
+listeners=PLAINTEXT://127.0.0.1:9092,CONTROLLER://{_VOTER.endpoint}
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+controller.quorum.voters={_VOTER.static}
+"""
+_ANY_BROKER = """\
+log.dirs={folder}/kafka-data
 auto.create.topics.enable=true
 offsets.topic.num.partitions=1
 offsets.topic.replication.factor=1
@@ -83,16 +97,24 @@ log4j.appender.stdout.layout.ConversionPattern=[%d] %p %m (%c)%n
 """
 
 
-def ensure(home: KafkaHome, java: Java, say: Say = lambda _line: None) -> None:
-    """Make the archives of `home` and `java` unless they are there: some 7 s, once.
+def ensure(
+    home: KafkaHome,
+    java: Java,
+    say: Say = lambda _line: None,
+    *,
+    metadata: Metadata = "zookeeper",
+) -> None:
+    """Make the archives of `home` and `java` for clusters that keep their metadata so, unless they
+    are there: some 7 s, once.
 
     Needs the same private namespaces as a run. Raises KafkaHomeError; the nodes start all the
     same then, only slower.
     """
-    if _made(home, java):
+    roles = roles_in(metadata)
+    if _made(home, java, roles):
         return
     with locked(home.archives.parent / "lock", say):
-        if _made(home, java):
+        if _made(home, java, roles):
             return
         for killed in home.archives.glob("training-*"):
             shutil.rmtree(killed, ignore_errors=True)
@@ -103,36 +125,36 @@ def ensure(home: KafkaHome, java: Java, say: Say = lambda _line: None) -> None:
                 shutil.rmtree(unfit, ignore_errors=True)
         home.archives.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(dir=home.archives, prefix="training-") as folder:
-            _train_privately(home, java, Path(folder))
+            _train_privately(home, java, Path(folder), roles)
         say(f"class archives made in {time.monotonic() - begun:.0f} s")
 
 
-def _made(home: KafkaHome, java: Java) -> bool:
-    return all(class_archive(home, java, role).exists() for role in ROLES)
+def _made(home: KafkaHome, java: Java, roles: Sequence[Role]) -> bool:
+    return all(class_archive(home, java, role).exists() for role in roles)
 
 
-def _train_privately(home: KafkaHome, java: Java, folder: Path) -> None:
+def _train_privately(home: KafkaHome, java: Java, folder: Path, roles: Sequence[Role]) -> None:
     """The training run in namespaces of its own, then its archives to where they belong."""
     training = [sys.executable, "-P", "-m", "harness.distribution.class_archives"]
-    command = [*UNSHARE, *training, str(home.libs), str(java.path), str(folder)]
+    command = [*UNSHARE, *training, str(home.libs), str(java.path), str(folder), *roles]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         reason = (done.stderr.strip() or f"exit {done.returncode}").splitlines()[-1]
         raise KafkaHomeError(f"no class archives, so nodes will start more slowly: {reason}")
-    for role in ROLES:
+    for role in roles:
         (folder / f"{role}.jsa").rename(class_archive(home, java, role))
 
 
-def _train(libs: Path, java: Path, folder: Path) -> None:
-    """Inside the namespaces: both nodes up, a client, both down."""
+def _train(libs: Path, java: Path, folder: Path, roles: Sequence[Role]) -> None:
+    """Inside the namespaces: the nodes up, a client, the nodes down, the one that is asked last."""
     subprocess.run([system_packages.program("ip") or "ip", "link", "set", "lo", "up"], check=True)
     nodes: dict[Role, subprocess.Popen[bytes]] = {}
     try:
-        for role in ROLES:
+        for role in roles:
             nodes[role] = _start(role, KafkaHome(libs=libs, version="", archives=folder), java)
         _exercise(nodes)
-        _stop("kafka", nodes["kafka"])
-        _stop("zookeeper", nodes["zookeeper"])
+        for role, node in reversed(nodes.items()):
+            _stop(role, node)
     except (WaitTimeout, KafkaException, ChildProcessError) as error:
         logs = [f"{role}: {_last_line(folder / f'{role}.log')}" for role in nodes]
         raise KafkaHomeError(f"the training run failed ({error}); {'; '.join(logs)}") from None
@@ -143,21 +165,32 @@ def _train(libs: Path, java: Path, folder: Path) -> None:
 
 def _start(role: Role, home: KafkaHome, java: Path) -> subprocess.Popen[bytes]:
     folder = home.archives
-    settings = {"zookeeper": _ZOO_CFG, "kafka": _SERVER_PROPERTIES}[role]
+    settings = {
+        "zookeeper": _ZOO_CFG,
+        "kafka": _ZOOKEEPERS_BROKER + _ANY_BROKER,
+        "kraft-broker": _COMBINED + _ANY_BROKER,
+    }[role]
     (folder / f"{role}.properties").write_text(settings.format(folder=folder))
     (folder / "log4j.properties").write_text(_LOG4J)
-    (folder / "zookeeper-data").mkdir(exist_ok=True)
-    (folder / "zookeeper-data" / "myid").write_text("1")
+    # The Java does not matter while `home.archives` has no finished archive.
+    runtime = Java(path=java, version="", build="")
+    if role == "zookeeper":
+        (folder / "zookeeper-data").mkdir()
+        (folder / "zookeeper-data" / "myid").write_text("1")
+    elif role == "kraft-broker":
+        wanted = storage.Format(voters=[_VOTER], dynamic=False, features={})
+        (folder / "kafka-data").mkdir()
+        made = storage.formatted(home, runtime, wanted)
+        storage.copy(made, folder / "kafka-data", _VOTER.id, votes=True)
     command = [
         str(java),
         f"-XX:ArchiveClassesAtExit={folder / f'{role}.jsa'}",
-        # The options of a run: an archive only fits what it was made with. The Java does not
-        # matter to them while `home.archives` has no finished archive.
-        *java_options(role, home, Java(path=java, version="", build="")),
+        # The options of a run: an archive only fits what it was made with.
+        *java_options(role, home, runtime),
         f"-Dlog4j.configuration=file:{folder / 'log4j.properties'}",
         "-cp",
         home.class_path,
-        MAIN_CLASS[role],
+        ZOOKEEPERS_CLASS if role == "zookeeper" else KAFKAS_CLASS,
         str(folder / f"{role}.properties"),
     ]
     with (folder / f"{role}.log").open("wb") as log:
@@ -209,13 +242,16 @@ def _last_line(log: Path) -> str:
 
 
 def main(argv: list[str]) -> int:
-    """Without arguments: make what is missing. With three: the training run, inside."""
+    """Make what is missing of a release. With more than two arguments: the training run, inside."""
     try:
-        if argv:
-            _train(Path(argv[0]), Path(argv[1]), Path(argv[2]))
+        if len(argv) > 2:
+            libs, java, folder, *roles = argv
+            _train(Path(libs), Path(java), Path(folder), cast(list[Role], roles))
         else:
-            home = fetch(say=print)
-            ensure(home, find_java(), say=print)
+            release = release_of(argv[0] if argv else "")
+            told = argv[1] if len(argv) > 1 else default_metadata(release)
+            home = fetch(release, say=print)
+            ensure(home, find_java(), say=print, metadata=cast(Metadata, told))
             known_keys(home, find_java)  # the first scenario need not wait for the answer
     except HostError as error:
         sys.stderr.write(f"{error}\n")

@@ -44,6 +44,7 @@ def retrieve(  # noqa: PLR0913  what Ivy is told
     *,
     into: Path,
     scratch: Path,
+    cache: Path,
     java: Path,
     say: Callable[[str], object],
     alone: bool = False,
@@ -51,7 +52,8 @@ def retrieve(  # noqa: PLR0913  what Ivy is told
     """Copy the jars of `modules` (organisation, name, version) and of all they need to `into`;
     `alone`: without what they need.
 
-    `scratch` is an empty folder for Ivy's own files. $KAFKA_HARNESS_MAVEN names a mirror to ask
+    `scratch` is an empty folder for Ivy's own files, `cache` is where it keeps what it has fetched:
+    one Ivy at a time. $KAFKA_HARNESS_MAVEN names a mirror to ask
     in Maven Central's stead; $https_proxy is heeded. Raises IvyError.
     """
     mirror = os.environ.get("KAFKA_HARNESS_MAVEN")
@@ -70,7 +72,7 @@ def retrieve(  # noqa: PLR0913  what Ivy is told
         "-ivy",
         str(module),
         "-cache",
-        str(scratch / "cache"),
+        str(cache),
         "-confs",
         "default",
         "-types",

@@ -20,9 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.distribution import ivy
-from harness.distribution.kafka_home import KAFKA_VERSION, Say, cache_folder, locked, sha256_of
+from harness.distribution.kafka_home import Say, cache_folder, locked, sha256_of
 from harness.host.java import find_java
 from harness.host.machine import HostError
+from harness.model.kafka_releases import DEFAULT
 
 HADOOP_VERSION = "3.5.0"  # that PySpark ships
 
@@ -67,7 +68,7 @@ S3 = Jars(
 )
 TOOLS = Jars(
     name="tools",
-    modules=(("org.apache.kafka", "kafka-tools", KAFKA_VERSION),),
+    modules=(("org.apache.kafka", "kafka-tools", DEFAULT),),
     sha256={"kafka-tools": "3e6844711c3f5c9148f76ac96dfbf1de0aeeba11249e142e084b6de68e0ed05e"},
 )
 ALL = {jars.name: jars for jars in (MINICLUSTER, S3, TOOLS)}
@@ -92,6 +93,7 @@ def fetch(jars: Jars, say: Say = lambda _line: None) -> list[Path]:
                     list(jars.modules),
                     into=into,
                     scratch=scratch,
+                    cache=scratch / "cache",
                     java=find_java().path,
                     say=say,
                     alone=True,

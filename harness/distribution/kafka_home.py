@@ -1,16 +1,17 @@
 """Kafka's jars and the Java that runs them: found, or fetched once from Maven Central.
 
-Kafka 3.9 is the last line that runs with ZooKeeper. `kafka_2.13` and what it needs at run time
-(ZooKeeper 3.8 among it) come by the Ivy that ships inside PySpark, so that neither Maven nor a
-download page is needed. They land in the user's cache, whole or not at all:
+`kafka_2.13` of a release and what it needs at run time (ZooKeeper until 3.9 among it) come by the
+Ivy that ships inside PySpark, so that neither Maven nor a download page is needed. They land in the
+user's cache, whole or not at all:
 
     ~/.cache/kafka-harness/             $KAFKA_HARNESS_CACHE, else $XDG_CACHE_HOME/kafka-harness
         kafka-3.9.2/libs/*.jar
         kafka-3.9.2/bill.json           what was fetched: sha256 and size of each jar; written last
         class-archives/...              see harness/distribution/class_archives.py
+        ivy/                            what Ivy has fetched, which releases share
 
-One digest in this file pins every jar. `python -m harness.distribution.kafka_home` fetches, with
-progress lines; a user's own build (`--kafka-home DIR` with DIR/libs/*.jar) is only looked at.
+One digest pins every jar of a release (harness.distribution.bills). A user's own build
+(`--kafka-home DIR` with DIR/libs/*.jar) is only looked at.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -32,21 +32,32 @@ from pathlib import Path
 from typing import Literal
 
 from harness.distribution import ivy
+from harness.distribution.bills import BILLS, alone_of, modules_of
 from harness.host.java import Java, find_java
 from harness.host.machine import HostError
+from harness.model.kafka_releases import DEFAULT, Metadata, numbers
 
-Role = Literal["zookeeper", "kafka"]
-ROLES: tuple[Role, ...] = ("zookeeper", "kafka")
+# What a virtual machine is started for: a member of the ensemble, a broker beside one, or one of
+# KRaft's nodes, where a combined one is a broker here.
+Role = Literal["zookeeper", "kafka", "kraft-controller", "kraft-broker"]
+# One archive serves both of KRaft's.
+Archive = Literal["zookeeper", "kafka", "kraft"]
 Say = Callable[[str], object]
 
-KAFKA_VERSION = "3.9.2"  # the newest patch of 3.9, the last line with ZooKeeper
-# Over the lines "<sha256>  <jar>\n", sorted by jar: pins all of them, those fetched by way of
-# others too. A new Kafka version, or a new version below, changes it; the error says to what.
-BILL_SHA256 = "a306d3d7b3e6971ae0595a1d6465f6f1345606875af557c0575dff2fdb7e93e1"
-# The binding that Kafka's own distribution ships: kafka_2.13 itself brings slf4j-api 1.7 only.
-SLF4J_BINDING_VERSION = "1.7.36"
-
-_HEAP: dict[Role, tuple[str, str]] = {"zookeeper": ("64m", "128m"), "kafka": ("256m", "512m")}
+ZOOKEEPERS_CLASS = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
+KAFKAS_CLASS = "kafka.Kafka"  # of brokers and controllers
+_HEAP: dict[Role, tuple[str, str]] = {
+    "zookeeper": ("64m", "128m"),
+    "kafka": ("256m", "512m"),
+    "kraft-controller": ("64m", "192m"),
+    "kraft-broker": ("256m", "512m"),
+}
+_ARCHIVE: dict[Role, Archive] = {
+    "zookeeper": "zookeeper",
+    "kafka": "kafka",
+    "kraft-controller": "kraft",
+    "kraft-broker": "kraft",
+}
 _KAFKA_JAR = re.compile(r"kafka_2\.1[0-9]-(\d+(?:\.\d+)+[-.\w]*)\.jar")
 _ZOOKEEPER_JAR = re.compile(r"zookeeper-(\d+(?:\.\d+)+[-.\w]*)\.jar")
 
@@ -74,9 +85,9 @@ class KafkaHome:
         return ":".join(str(jar) for jar in self.jars)
 
     @property
-    def zookeeper_version(self) -> str:
-        """The version of the ZooKeeper that these jars run, by the jar's name."""
-        return _version(self.libs, _ZOOKEEPER_JAR) or "unknown"
+    def zookeeper_version(self) -> str | None:
+        """The version of the ZooKeeper that these jars run, by the jar's name; None for none."""
+        return _version(self.libs, _ZOOKEEPER_JAR)
 
 
 def cache_folder() -> Path:
@@ -87,43 +98,46 @@ def cache_folder() -> Path:
     return Path(base).expanduser().absolute() / "kafka-harness"
 
 
-def find_kafka(kafka_home: Path | None = None) -> KafkaHome:
-    """The user's own Kafka in `kafka_home`, or the one that set-up has fetched.
+def find_kafka(kafka_home: Path | None = None, release: str = DEFAULT) -> KafkaHome:
+    """The user's own Kafka in `kafka_home`, or the release that set-up has fetched.
 
     Reads file names and sizes only, no contents. Raises KafkaHomeError.
     """
     if kafka_home is not None:
         return _examined(kafka_home.expanduser().absolute())
-    home = cache_folder() / f"kafka-{KAFKA_VERSION}"
+    home = cache_folder() / f"kafka-{release}"
     if not _whole(home):
+        which = "" if release == DEFAULT else f" --kafka {release}"
         raise KafkaHomeError(
-            f"Kafka {KAFKA_VERSION} has not been fetched yet: run `kafka-harness setup`"
+            f"Kafka {release} has not been fetched yet: run `kafka-harness setup{which}`"
         )
-    return _home(home / "libs", KAFKA_VERSION)
+    return _home(home / "libs", release)
 
 
-def fetch(say: Say = lambda _line: None) -> KafkaHome:
-    """The Kafka in the cache, fetched from Maven Central first if it is not there yet.
+def fetch(release: str = DEFAULT, say: Say = lambda _line: None) -> KafkaHome:
+    """That release in the cache, fetched from Maven Central first if it is not there yet.
 
     `say` is given one line at a time. Several set-ups may call this at once: one fetches, the
     others wait for it. $KAFKA_HARNESS_MAVEN names a mirror to ask instead of Maven Central.
     Raises KafkaHomeError.
     """
     cache = cache_folder()
-    home = cache / f"kafka-{KAFKA_VERSION}"
-    with locked(cache / f"kafka-{KAFKA_VERSION}.lock", say):
+    home = cache / f"kafka-{release}"
+    if _whole(home):
+        return find_kafka(release=release)
+    with locked(cache / "fetch.lock", say):
         if not _whole(home):
-            for stale in cache.glob(f".kafka-{KAFKA_VERSION}-*"):  # of fetches that were killed
+            for stale in cache.glob(f".kafka-{release}-*"):  # of fetches that were killed
                 shutil.rmtree(stale, ignore_errors=True)
             shutil.rmtree(home, ignore_errors=True)
-            work = Path(tempfile.mkdtemp(prefix=f".kafka-{KAFKA_VERSION}-", dir=cache))
+            work = Path(tempfile.mkdtemp(prefix=f".kafka-{release}-", dir=cache))
             try:
-                _retrieve(work, say)
+                _retrieve(release, work, say)
                 work.chmod(0o755)  # mkdtemp's is private, and a cache may be shared
                 work.rename(home)
             finally:
                 shutil.rmtree(work, ignore_errors=True)
-    return find_kafka()
+    return find_kafka(release=release)
 
 
 def damaged(home: KafkaHome) -> list[str]:
@@ -135,9 +149,14 @@ def damaged(home: KafkaHome) -> list[str]:
     return [name for name, jar in jars.items() if sha256_of(home.libs / name) != jar["sha256"]]
 
 
+def roles_in(metadata: Metadata) -> tuple[Role, ...]:
+    """What nodes of a cluster that keeps its metadata so are started for, an archive each."""
+    return ("zookeeper", "kafka") if metadata == "zookeeper" else ("kraft-broker",)
+
+
 def class_archive(home: KafkaHome, java: Java, role: Role) -> Path:
     """Where the class-data-sharing archive of this role, for these jars and this Java, belongs."""
-    return home.archives / f"{role}-java-{java.build}.jsa"
+    return home.archives / f"{_ARCHIVE[role]}-java-{java.build}.jsa"
 
 
 def archive_fits(home: KafkaHome, java: Java, role: Role) -> bool:
@@ -194,7 +213,7 @@ def locked(path: Path, say: Say = lambda _line: None) -> Iterator[None]:
 
 
 def _examined(kafka_home: Path) -> KafkaHome:
-    """The user's own build, refused unless it is a Kafka that can run with ZooKeeper."""
+    """The user's own build, refused unless it is a whole Kafka."""
     libs = kafka_home / "libs"
     if not libs.is_dir():
         raise KafkaHomeError(
@@ -203,12 +222,7 @@ def _examined(kafka_home: Path) -> KafkaHome:
     version = _version(libs, _KAFKA_JAR)
     if version is None:
         raise KafkaHomeError(f"{libs} has no kafka_2.13-*.jar: give --kafka-home a built Kafka")
-    if int(version.split(".", maxsplit=1)[0]) >= 4:
-        raise KafkaHomeError(
-            f"{libs} is Kafka {version}, but this harness runs ZooKeeper mode, which Kafka 4.0 "
-            "removed: give --kafka-home a Kafka 3.x"
-        )
-    if _version(libs, _ZOOKEEPER_JAR) is None:
+    if numbers(version) < (4,) and _version(libs, _ZOOKEEPER_JAR) is None:
         raise KafkaHomeError(
             f"{libs} has no zookeeper-*.jar: give --kafka-home a complete Kafka {version}"
         )
@@ -239,42 +253,48 @@ def _whole(home: Path) -> bool:
         return False
 
 
-def _retrieve(work: Path, say: Say) -> None:
+def _retrieve(release: str, work: Path, say: Say) -> None:
     """Fill work/libs and write the bill."""
     begun = time.monotonic()
-    scratch = work / "ivy"
+    scratch, shared = work / "ivy", cache_folder() / "ivy"
     scratch.mkdir()
-    modules = [
-        ("org.apache.kafka", "kafka_2.13", KAFKA_VERSION),
-        ("org.slf4j", "slf4j-reload4j", SLF4J_BINDING_VERSION),
-    ]
     java = find_java().path
-    say(f"fetching Kafka {KAFKA_VERSION} and its dependencies (46 MB) from Maven Central")
+    say(f"fetching Kafka {release} and its dependencies (some 46 MB) from Maven Central")
     try:
-        ivy.retrieve(modules, into=work / "libs", scratch=scratch, java=java, say=say)
+        for modules, alone in ((modules_of(release), False), (alone_of(release), True)):
+            if modules:
+                ivy.retrieve(
+                    modules,
+                    into=work / "libs",
+                    scratch=scratch,
+                    cache=shared,
+                    java=java,
+                    say=say,
+                    alone=alone,
+                )
     except ivy.IvyError as error:
         raise KafkaHomeError(
-            f"Kafka {KAFKA_VERSION} could not be fetched ({error}): check the network and "
+            f"Kafka {release} could not be fetched ({error}): check the network and "
             "$https_proxy, set KAFKA_HARNESS_MAVEN to a mirror of Maven Central, or give "
             "--kafka-home an unpacked Kafka"
         ) from None
     shutil.rmtree(scratch)
-    count = _write_bill(work)
+    count = _write_bill(release, work)
     say(f"fetched {count} jars in {time.monotonic() - begun:.0f} s")
 
 
-def _write_bill(work: Path) -> int:
-    """Say what was fetched and how many jars; refuse what this version was not made with."""
+def _write_bill(release: str, work: Path) -> int:
+    """Say what was fetched and how many jars; refuse what a pinned release was not made with."""
     libs = sorted((work / "libs").glob("*.jar"))
     jars = {jar.name: {"sha256": sha256_of(jar), "bytes": jar.stat().st_size} for jar in libs}
     digest = _digest("".join(f"{jar['sha256']}  {name}\n" for name, jar in jars.items()))
-    if digest != BILL_SHA256:
+    if digest != BILLS.get(release, digest):
         raise KafkaHomeError(
-            f"the {len(jars)} jars fetched for Kafka {KAFKA_VERSION} have another checksum than "
+            f"the {len(jars)} jars fetched for Kafka {release} have another checksum than "
             f"expected ({digest}): unset KAFKA_HARNESS_MAVEN to fetch from Maven Central, and if "
             "the checksum is the same, report it"
         )
-    bill = {"kafka": KAFKA_VERSION, "digest": digest, "jars": jars}
+    bill = {"kafka": release, "digest": digest, "jars": jars}
     (work / "bill.json").write_text(json.dumps(bill, indent=1) + "\n")
     return len(jars)
 
@@ -287,20 +307,3 @@ def sha256_of(path: Path) -> str:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-# --- Java
-
-
-def main() -> int:
-    """Fetch Kafka; one line to say where it is, or why it is not."""
-    try:
-        fetch(say=print)
-    except HostError as error:
-        sys.stderr.write(f"{error}\n")
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -110,7 +110,7 @@ def known_keys(home: KafkaHome, java: Callable[[], Java]) -> KnownKeys:
             _keep(kept, found)
     if found["server"]:
         found = {**found, "server": {**dict.fromkeys(_BROKER_TOO), **found["server"]}}
-    return KnownKeys(kafka=home.version, zookeeper=home.zookeeper_version, **found)
+    return KnownKeys(kafka=home.version, zookeeper=home.zookeeper_version or "", **found)
 
 
 def _asked(home: KafkaHome, java: Java) -> dict[str, Keys]:

@@ -14,7 +14,7 @@ from harness.model.bounds import Measure, Number
 from harness.model.effects import Effects
 
 Unit = Literal["seconds", "acks", "rounds"]
-NodeKind = Literal["zookeeper", "broker", "client"]
+NodeKind = Literal["zookeeper", "controller", "broker", "client"]
 
 
 # What is awaited before a step's own time begins to count: the ISR of the first partition is its

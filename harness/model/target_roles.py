@@ -117,6 +117,18 @@ def _so_many(role: str, size: Callable[[int], int]) -> Rule:
     return rule
 
 
+def _of_quorum(size: Callable[[int], int]) -> Rule:
+    """The same of who keeps the metadata; of combined nodes it is not told which ones do."""
+
+    def rule(moment: Moment, nodes: Nodes) -> bool | None:
+        for role in ("zookeeper", "controller"):
+            if role in moment.nodes.values():
+                return _so_many(role, size)(moment, nodes)
+        return None
+
+    return rule
+
+
 def _one(_: int) -> int:
     return 1
 
@@ -161,4 +173,11 @@ _RULES: dict[str, Rule] = {
     "zk-minority": _so_many("zookeeper", _minority),
     "zk-majority": _so_many("zookeeper", _majority),
     "zk-all": _so_many("zookeeper", _all),
+    "quorum-leader": _of_quorum(_one),
+    "quorum-follower": _of_quorum(_one),
+    "quorum-followers": _of_quorum(_all_but_one),
+    "quorum-one": _of_quorum(_one),
+    "quorum-minority": _of_quorum(_minority),
+    "quorum-majority": _of_quorum(_majority),
+    "quorum-all": _of_quorum(_all),
 }

@@ -59,19 +59,39 @@ class Setting:
     """What a scenario says about who there is."""
 
     brokers: int
-    zookeepers: int
+    zookeepers: int  # 0: KRaft keeps the metadata
     partitions: int
     replicas: int
     workers: Mapping[str, int]  # by kind, how many can be hit alone (harness.model.worker_kinds)
     transactions: bool  # whether some worker has a transactional.id
     racks: int = 0  # that brokers share; 0: each has its own
     any_broker: bool = False  # brokers are named by ids that are not known yet
+    controllers: int = 0  # of KRaft, nodes of their own or, `combined`, the first brokers
+    combined: bool = False
+
+    @property
+    def keeper(self) -> Role:
+        """What those are who keep the metadata."""
+        if self.controllers:
+            return "broker" if self.combined else "controller"
+        return "zookeeper"
+
+    @property
+    def keepers(self) -> int:
+        """How many they are."""
+        return self.controllers or self.zookeepers
+
+    @property
+    def broker_controls(self) -> bool:
+        """Whether the active controller is a broker."""
+        return self.combined or not self.controllers
 
     @property
     def _kinds(self) -> dict[str, tuple[Role, range]]:
         kinds: dict[str, tuple[Role, range]] = {
             "kafka": ("broker", range(1, self.brokers + 1)),
             "zk": ("zookeeper", range(1, self.zookeepers + 1)),
+            "controller": ("controller", range(1, self.controllers * (not self.combined) + 1)),
         }
         for kind, count in self.workers.items():
             kinds[f"{kind}-"] = ("client", range(count))

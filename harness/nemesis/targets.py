@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from harness.cluster.nodes import Node, brokers, zookeepers
+from harness.cluster.nodes import Node, brokers, quorum, zookeepers
 from harness.model.worker_kinds import KINDS, WorkerKind
 from harness.nemesis.target import Chosen, NoTarget, Roles, Setting, Target
 
@@ -71,6 +71,20 @@ def _brokers(roles: Roles) -> Chosen:
 
 def _ensemble(roles: Roles) -> Chosen:
     return [node.name for node in zookeepers(roles.nodes)]
+
+
+def _quorum(roles: Roles) -> Chosen:
+    return [node.name for node in quorum(roles.nodes)]
+
+
+def _quorum_leader(roles: Roles) -> Chosen:
+    """Of KRaft's quorum it is the active controller (KIP-595)."""
+    return _zk_leader(roles) if zookeepers(roles.nodes) else _controller(roles)
+
+
+def _quorum_followers(roles: Roles) -> Chosen:
+    leader = next(iter(_quorum_leader(roles)))
+    return [name for name in _quorum(roles) if leader and name != leader]
 
 
 def _workers(kind: str) -> Callable[[Roles], Chosen]:
@@ -155,6 +169,20 @@ _ZK_MINORITY = _unless(
     "fewer than three ZooKeepers have no minority: raise cluster.zookeepers",
 )
 
+_QUORUM = _unless(
+    lambda s: s.keepers > 1,
+    "a single node neither leads nor follows: raise cluster.controllers or cluster.zookeepers",
+)
+_QUORUM_MINORITY = _unless(
+    lambda s: minority(s.keepers) > 0,
+    "fewer than three have no minority: raise cluster.controllers or cluster.zookeepers",
+)
+_BROKER_CONTROLS = _unless(
+    lambda s: s.broker_controls,
+    'no broker is the controller of a cluster with cluster.metadata = "kraft": use leader, or '
+    "controller",
+)
+
 _broker = partial(Target, kind="broker")
 _zookeeper = partial(Target, kind="zookeeper")
 _NODES = (
@@ -174,6 +202,7 @@ _NODES = (
         name="leader-and-controller",
         who="the leader, also the controller,",
         choose=_leader_and_controller,
+        impossible=_BROKER_CONTROLS,
     ),
     _broker(
         name="leader-not-controller",
@@ -250,7 +279,47 @@ _NODES = (
         choose=_some(_ensemble, majority),
     ),
     _zookeeper(name="zk-all", who="every ZooKeeper member", choose=_ensemble, certain=_named("zk")),
+    _zookeeper(
+        name="quorum-leader",
+        who="the quorum's leader",
+        choose=_quorum_leader,
+        impossible=_QUORUM,
+    ),
+    _zookeeper(
+        name="quorum-follower",
+        who="a follower of the quorum",
+        choose=_one(_quorum_followers),
+        impossible=_QUORUM,
+    ),
+    _zookeeper(
+        name="quorum-followers",
+        who="the quorum's followers",
+        many=True,
+        choose=_quorum_followers,
+        impossible=_QUORUM,
+    ),
+    _zookeeper(name="quorum-one", who="a random member of the quorum", choose=_one(_quorum)),
+    _zookeeper(
+        name="quorum-minority",
+        who="a minority of the quorum",
+        choose=_some(_quorum, minority),
+        impossible=_QUORUM_MINORITY,
+    ),
+    _zookeeper(
+        name="quorum-majority",
+        who="a majority of the quorum",
+        choose=_some(_quorum, majority),
+    ),
+    _zookeeper(
+        name="quorum-all",
+        who="every member of the quorum",
+        choose=_quorum,
+        certain=lambda setting: setting.named(_STEMS[setting.keeper]),
+    ),
 )
+_STEMS = {"zookeeper": "zk", "controller": "controller", "broker": "kafka"}
+# Of these a scenario's cluster says what kind of node they are.
+_OF_QUORUM = frozenset(each.name for each in _NODES if each.name.startswith("quorum-"))
 
 
 def worker_targets(kind: WorkerKind) -> tuple[Target, Target]:
@@ -279,6 +348,10 @@ TARGETS: dict[str, Target] = {target.name: target for target in (*_NODES, *_WORK
 
 def target_of(name: str, setting: Setting) -> Target | None:
     """What a fault's target means: a role, or a node or worker by its own name; None: unknown."""
+    if name in _OF_QUORUM:
+        return replace(TARGETS[name], kind=setting.keeper)
+    if name == "controller" and not setting.broker_controls:
+        return replace(TARGETS[name], kind="controller")
     if name in TARGETS:
         return TARGETS[name]
     kind = setting.kind_of(name)
@@ -319,7 +392,9 @@ def roles_of(name: str, roles: Roles) -> list[str]:
     return [
         target.plays
         for target in TARGETS.values()
-        if target.plays and target.kind in kinds and name in target.choose(roles)
+        if target.plays
+        and (target.kind in kinds or target.name == "controller")
+        and name in target.choose(roles)
     ]
 
 

@@ -109,7 +109,7 @@ class LeftCommand:
 
 LeftFault = Mapping[str, Any]  # of harness.nemesis.undo_record
 LeftCommands = Callable[[LeftFault, Mapping[str, Mapping[str, Any]]], list[LeftCommand]]
-NODES: frozenset[Role] = frozenset({"broker", "zookeeper"})
+NODES: frozenset[Role] = frozenset({"broker", "zookeeper", "controller"})
 BROKERS: frozenset[Role] = frozenset({"broker"})
 PROCESSES: frozenset[Role] = NODES | {"client"}
 

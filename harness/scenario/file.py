@@ -3,7 +3,7 @@
     title = "acks=1, the leader killed every 1,000 rounds"
     extends = "study-1"            # optional: start from that scenario, change what is named here
     [backend.external]             # bootstrap, client: settings of one backend
-    [cluster]                      # zookeepers, brokers, [cluster.server], [cluster.zoo]
+    [cluster]                      # kafka, metadata, brokers, session_ms, [cluster.server]…
     [topic]                        # partitions, replication_factor, leader, [topic.config]
     [workload]                     # kind, rounds | rate, duration_s; [workload.producer|consumer]
     [[faults]]                     # verb, target, at_s | after_acks | after_rounds, times, for_s…
@@ -39,6 +39,7 @@ from harness.release import SCENARIOS
 from harness.scenario.entries import entry_name
 from harness.scenario.no_effect import in_file, in_settings
 from harness.scenario.overrides import lay_over, misplaced
+from harness.scenario.release import in_one_spelling
 from harness.scenario.rules import problems
 
 # Reading
@@ -76,6 +77,7 @@ class Opened:
     path: Path
     raw: Mapping[str, Any]
     settings: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
 
     def tables(self) -> dict[str, Any]:
         """Its tables with what is set. Raises ScenarioError."""
@@ -108,7 +110,8 @@ def _table_at(tables: Any, path: str) -> dict[str, Any]:
 def opened(which: str, settings: Mapping[str, Any]) -> Opened:
     """A shipped scenario by name or any file by path. Raises ScenarioError."""
     path = scenario_path(which)
-    return Opened(which=which, path=path, raw=read_raw(path), settings=settings)
+    found = in_one_spelling(read_raw(path), settings)
+    return Opened(which=which, path=path, raw=found.raw, settings=found.settings, notes=found.notes)
 
 
 def with_overrides(

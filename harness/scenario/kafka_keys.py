@@ -28,7 +28,7 @@ from harness.cluster.nodes import ClusterError
 from harness.config_files.placeholders import is_provided, template_in
 from harness.config_files.settings import classes_in, foreign_class
 from harness.distribution.documented import is_class, wrong_value
-from harness.distribution.kafka_home import KAFKA_VERSION, KafkaHome
+from harness.distribution.kafka_home import KafkaHome
 from harness.distribution.known_keys import Keys, KnownKeys, has_class, known_keys
 from harness.host.java import find_java
 from harness.host.machine import HostError
@@ -118,10 +118,10 @@ def _other_release(backend: Backend, scenario: Scenario) -> str | None:
     image = backend.image(scenario)
     if not image:
         return "the release of a cluster that is not the harness's own is unknown"
-    pinned = ".".join(KAFKA_VERSION.split(".")[:2])
-    if release_of(image) == pinned:
+    line = ".".join(scenario.cluster.release.split(".")[:2])
+    if release_of(image) == line:
         return None
-    return f"the image {image} is not named as one of Kafka {pinned}, whose keys are known"
+    return f"the image {image} is not named as one of Kafka {line}, whose keys are known"
 
 
 def release_of(image: str) -> str | None:
@@ -207,6 +207,8 @@ def _refusal(
 def _settings(scenario: Scenario) -> dict[str, Mapping[str, Any]]:
     return {
         "cluster.server": scenario.cluster.server,
+        "cluster.broker": scenario.cluster.broker,
+        "cluster.controller": scenario.cluster.controller,
         "cluster.zoo": scenario.cluster.zoo,
         "topic.config": scenario.topic.config,
     }
@@ -215,8 +217,11 @@ def _settings(scenario: Scenario) -> dict[str, Mapping[str, Any]]:
 def _sections(scenario: Scenario, release: Release) -> tuple[Section, ...]:
     known = release.known
     assert known is not None
+    of_brokers = (f"a broker's key of Kafka {known.kafka}", known.server)
     of = {
-        "cluster.server": (f"a broker's key of Kafka {known.kafka}", known.server),
+        "cluster.server": of_brokers,
+        "cluster.broker": of_brokers,
+        "cluster.controller": (f"a controller's key of Kafka {known.kafka}", known.server),
         "cluster.zoo": (f"a key of ZooKeeper {known.zookeeper}", known.zoo),
         "topic.config": (f"a topic's key of Kafka {known.kafka}", known.topic),
     }

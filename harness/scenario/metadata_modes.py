@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from harness.config_files.settings import reason_for
 from harness.model.client_settings import of_classic_protocol
+from harness.model.sections.cluster import ClusterPart
 
 Mode = Literal["zookeeper", "kraft"]
 
@@ -49,6 +50,11 @@ ONLY: dict[Mode, tuple[str, ...]] = {
         "zookeeper.",
     ),
 }
+
+
+def mode_of(cluster: ClusterPart) -> Mode:
+    """The mode of a scenario's cluster."""
+    return "zookeeper" if cluster.has_zookeeper else "kraft"
 
 
 def without_effect(key: str, mode: Mode) -> str | None:

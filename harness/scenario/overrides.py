@@ -18,6 +18,7 @@ SECTIONS: dict[str, type[Part]] = {
     "topic": TopicPart,
     "cluster": ClusterPart,
 }
+RELEASE = "cluster.kafka"  # "4.10" is no number
 _BEGINNINGS = (*Scenario.model_fields, *(begin.rstrip(".") for begin in SHORT))
 
 
@@ -26,7 +27,8 @@ def parse_override(text: str) -> tuple[str, Any]:
     path, sign, value = text.partition("=")
     if not sign or not path.strip():
         raise ScenarioError(f"--set {text!r}: write path=value, as in workload.rounds=1000")
-    return whole(path), parse_value(value)
+    path = whole(path)
+    return path, parse_value(value, path)
 
 
 def whole(path: str) -> str:
@@ -60,8 +62,10 @@ def misplaced(path: str, value: Any) -> str | None:
     return None
 
 
-def parse_value(text: str) -> Any:
-    """A value as TOML has it; what is none there is plain text."""
+def parse_value(text: str, path: str = "") -> Any:
+    """A value as TOML has it; what is none there, and a release, is plain text."""
+    if path == RELEASE:
+        return text.strip().strip("\"'")
     try:
         return tomllib.loads(f"v = {text}")["v"]
     except tomllib.TOMLDecodeError:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -21,8 +21,9 @@ from harness.clients.java_keys import ROLES
 from harness.cluster.backend import Backend
 from harness.cluster.backends import BACKENDS
 from harness.cluster.capabilities import Disks, Dumps, Foreign
-from harness.cluster.node_settings import effective
+from harness.cluster.node_settings import ClusterSettings, effective, settings_of
 from harness.distribution import kafka_home
+from harness.model.kafka_releases import unpinned
 from harness.model.plan import Step
 from harness.model.runs.run_record import DifferenceRecord, NodeSettings, RunRecord, problem_of
 from harness.model.scenario import FaultPart, Scenario, ScenarioError
@@ -35,7 +36,8 @@ from harness.scenario.client_keys import with_lines, wrong_value
 from harness.scenario.kafka_keys import has_keys, release_on
 from harness.scenario.layers.lay import Files, by_layer, lay
 from harness.scenario.layers.read_files import read_files
-from harness.scenario.metadata_modes import group_problem
+from harness.scenario.metadata_modes import group_problem, mode_of
+from harness.scenario.overrides import RELEASE
 from harness.scenario.rules import setting_of
 
 SET_UP_S = 120.0
@@ -59,6 +61,7 @@ class Request:
     kafka_home: Path | None = None
     time_limit_s: float | None = None
     keep: bool = False
+    unpinned: bool = False  # whether a release may be run that nobody tried here
     allow: tuple[str, ...] = ()  # clusters that are not ours, and may be hit all the same
 
     @property
@@ -124,15 +127,15 @@ def prepare(request: Request) -> Prepared:
         raise ScenarioError(
             f"--backend {request.backend}: unknown; choose one of {', '.join(BACKENDS)}"
         )
-    _check_kafka_home(request)
-    own = file.opened(request.scenario, request.settings)
+    own = file.opened(request.scenario, settings_with_home(request))
+    _check_release(request, own)
     files, of_files = _files(request, own)
     laid = lay(own, files)
     resolved = laid.scenario
     producer, consumer = resolved.workload.producer, resolved.workload.consumer
     _check_capabilities(request, resolved)
     grouped = has_group(resolved.workload) and not _foreign(request, resolved)
-    if grouped and (why := group_problem(consumer, "zookeeper")):
+    if grouped and (why := group_problem(consumer, mode_of(resolved.cluster))):
         why = with_lines(why, "workload.consumer", consumer, laid.origins["consumer"])
         raise ScenarioError(f"{request.scenario}: workload.consumer: {why}")
     for role in ROLES:
@@ -150,11 +153,11 @@ def prepare(request: Request) -> Prepared:
             backend=request.backend,
             command=command_line(request),
             plan=steps,
-            node_settings=NodeSettings(**effective(resolved.cluster.server, resolved.cluster.zoo)),
+            node_settings=NodeSettings(**effective(_set_of_nodes(resolved))),
             differences=_differences(producer, consumer),
             layers=laid.origins,
             shown_demands=dict(laid.shown_demands),
-            notes=tuple(dict.fromkeys((*of_files, *laid.notes))),
+            notes=tuple(dict.fromkeys((*own.notes, *of_files, *laid.notes, *_led(resolved)))),
             time_limit_s=request.time_limit_s or time_limit_s(resolved, steps),
             kafka_home=str(request.kafka_home) if request.kafka_home else None,
             keep=request.keep,
@@ -167,6 +170,11 @@ def prepare(request: Request) -> Prepared:
         notes=(*record.notes, *_length_notes(resolved, steps)),
         set_demands=frozenset(own.own_and_set("expect")[1]),
     )
+
+
+def _set_of_nodes(scenario: Scenario) -> ClusterSettings:
+    """What it sets of its nodes, without what the workload's reads ask for."""
+    return replace(settings_of(scenario), server=scenario.cluster.server)
 
 
 def _length_notes(chosen: Scenario, steps: Sequence[Step]) -> list[str]:
@@ -185,10 +193,11 @@ def _files(request: Request, own: file.Opened) -> tuple[Files, tuple[str, ...]]:
     """The user's own files, and notes on them. Raises ScenarioError."""
     shape, backend = own.shape(), BACKENDS[request.backend]
     own_jars = request.kafka_home if backend.image is None else None
+    home = partial(kafka_home.find_kafka, own_jars, shape.cluster.release)
     release = release_on(
         backend,
         shape,
-        partial(kafka_home.find_kafka, own_jars),
+        home,
         needed=bool(request.files or has_keys(shape)),
     )
     return read_files(own, request.files, release, foreign=_foreign(request, shape))
@@ -199,13 +208,33 @@ def _foreign(request: Request, shape: Scenario) -> bool:
     return Foreign in BACKENDS[request.backend].capabilities(shape)
 
 
-def _check_kafka_home(request: Request) -> None:
-    """A folder that is no Kafka is a wrong argument; a Kafka that was not fetched is none."""
-    if request.kafka_home is not None:
-        try:
-            kafka_home.find_kafka(request.kafka_home)
-        except kafka_home.KafkaHomeError as error:
-            raise ScenarioError(f"--kafka-home: {error}") from None
+def settings_with_home(request: Request) -> Mapping[str, Any]:
+    """What is set on top, with the release of the user's own build, where there is one. Raises
+    ScenarioError for a folder that is no Kafka; a Kafka that was not fetched is no wrong argument.
+    """
+    if request.kafka_home is None:
+        return request.settings
+    try:
+        home = kafka_home.find_kafka(request.kafka_home)
+    except kafka_home.KafkaHomeError as error:
+        raise ScenarioError(f"--kafka-home: {error}") from None
+    return {**request.settings, RELEASE: home.version}
+
+
+def _check_release(request: Request, own: file.Opened) -> None:
+    """Refuse a release that nobody tried here and nobody allowed."""
+    allowed = request.kafka_home is not None or request.unpinned
+    if not allowed and (why := unpinned(own.shape().cluster.release)):
+        raise ScenarioError(f"{request.scenario}: cluster.kafka: {why}")
+
+
+def _led(chosen: Scenario) -> Iterator[str]:
+    """That a leader cannot be placed on a controller that is no broker."""
+    if chosen.topic.leader == "controller" and not setting_of(chosen).broker_controls:
+        yield (
+            'topic.leader = "controller" is any broker here: the controller is none of them '
+            f'(cluster.metadata = "{chosen.cluster.metadata}")'
+        )
 
 
 def _differences(
@@ -294,6 +323,8 @@ def command_line(request: Request) -> str:
         words += ["--set", f"{key}={_toml(value)}"]
     for whose, given in request.files.items():
         words += [FILE_OPTIONS[whose], str(given)]
+    if request.unpinned:
+        words.append("--unpinned")
     if request.kafka_home is not None:
         words += ["--kafka-home", str(request.kafka_home)]
     if request.time_limit_s is not None:

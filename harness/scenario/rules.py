@@ -5,12 +5,16 @@ Pure functions from a scenario to sentences; any of them refuses the file.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from harness.clients import defaults
 from harness.cluster import broker_limits
 from harness.cluster.client_security import is_secret
 from harness.cluster.node_settings import OWNED_BY_HARNESS
 from harness.model.client_settings import acks_of, by_one_name
+from harness.model.kafka_releases import cannot_be, default_metadata
 from harness.model.scenario import (
+    ClusterPart,
     FaultPart,
     Scenario,
     WorkloadPart,
@@ -21,7 +25,7 @@ from harness.nemesis.target import Setting
 from harness.nemesis.targets import TARGETS, target_of
 from harness.nemesis.verbs import VERBS
 from harness.scenario.entries import entry_name
-from harness.scenario.metadata_modes import without_effect
+from harness.scenario.metadata_modes import mode_of, without_effect
 from harness.scenario.overlaps import contradictions
 from harness.scenario.timing import problems_of_times, timing_problems
 
@@ -54,19 +58,13 @@ def problems(scenario: Scenario) -> list[str]:
 
 def _cluster_problems(scenario: Scenario) -> list[str]:
     cluster, topic = scenario.cluster, scenario.topic
-    problems = []
+    problems = [*_release_problems(cluster)]
     if topic.replication_factor > cluster.brokers:
         problems.append(
             f"topic.replication_factor is {topic.replication_factor} but cluster.brokers is "
             f"{cluster.brokers}: lower the one or raise the other"
         )
     problems += [*_replica_problems(scenario), *broker_limits.problems(cluster.server)]
-    for section, settings in (("server", cluster.server), ("zoo", cluster.zoo)):
-        for key in settings:
-            if key in OWNED_BY_HARNESS[section] or key.startswith("server."):
-                problems.append(f"cluster.{section}.{key} is set by the harness: remove it")
-            elif section == "server" and (why := without_effect(key, "zookeeper")):
-                problems.append(f"cluster.server.{key} does nothing: {why}: remove it")
     if cluster.racks and "broker.rack" in cluster.server:
         problems.append(
             "cluster.server.broker.rack puts all brokers into one rack, and cluster.racks into "
@@ -89,6 +87,29 @@ def _cluster_problems(scenario: Scenario) -> list[str]:
             "not-controller or kafkaN"
         )
     return problems
+
+
+def _release_problems(cluster: ClusterPart) -> Iterator[str]:
+    """What this Kafka cannot be, and keys that the harness sets or that do nothing with it."""
+    metadata = cluster.metadata or default_metadata(cluster.release)
+    if why := cannot_be(cluster.release, metadata, cluster.voters):
+        yield f"cluster.kafka: {why}"
+    if metadata == "kraft-combined" and cluster.controllers > cluster.brokers:
+        yield (
+            f"cluster.controllers is {cluster.controllers} but cluster.brokers is "
+            f"{cluster.brokers}, and brokers are the controllers: lower the one or raise the other"
+        )
+    mode = mode_of(cluster)
+    owned = OWNED_BY_HARNESS["server" if mode == "zookeeper" else "kraft"]
+    for section in ("server", "broker", "controller"):
+        for key in getattr(cluster, section):
+            if key in owned:
+                yield f"cluster.{section}.{key} is set by the harness: remove it"
+            elif why := without_effect(key, mode):
+                yield f"cluster.{section}.{key} does nothing: {why}: remove it"
+    for key in cluster.zoo:
+        if key in OWNED_BY_HARNESS["zoo"] or key.startswith("server."):
+            yield f"cluster.zoo.{key} is set by the harness: remove it"
 
 
 def _replica_problems(scenario: Scenario) -> list[str]:
@@ -325,6 +346,8 @@ def target_problems(fault: FaultPart, scenario: Scenario) -> list[str]:
     target = target_of(fault.target, setting)
     if target is None:
         return [f"target: {fault.target!r} is unknown{did_you_mean(fault.target, TARGETS)}"]
+    if target.kind == "zookeeper" and not setting.zookeepers:
+        return [f"target: {target.name}: KRaft has no ZooKeeper: use quorum-leader and its like"]
     if why := target.impossible(setting):
         return [f"target: {target.name}: {why}"]
     if verb.targets and target.name not in verb.targets:
@@ -341,7 +364,9 @@ def setting_of(scenario: Scenario) -> Setting:
     work, cluster, topic = scenario.workload, scenario.cluster, scenario.topic
     return Setting(
         brokers=cluster.brokers,
-        zookeepers=cluster.zookeepers,
+        zookeepers=cluster.zookeepers if cluster.has_zookeeper else 0,
+        controllers=0 if cluster.has_zookeeper else cluster.controllers,
+        combined=cluster.metadata == "kraft-combined",
         partitions=topic.partitions,
         replicas=topic.replication_factor,
         workers=can_be_hit(work),

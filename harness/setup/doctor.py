@@ -26,6 +26,7 @@ from harness.host import system_packages
 from harness.host.java import find_java
 from harness.host.machine import HostError
 from harness.host.namespaces import UNSHARE
+from harness.model.kafka_releases import default_metadata
 from harness.setup.host_finding import FASTER, FAULTS, LOCAL, TESTS, HostFinding, Status
 from harness.setup.resources import resources
 
@@ -327,7 +328,8 @@ def kafka(user_home: Path | None = None) -> list[HostFinding]:
         detail = f"{home.libs}: {', '.join(changed)} changed since they were fetched"
         remedy = f"rm -r {shlex.quote(str(home.libs.parent))}; {SET_UP}"
         return [HostFinding(name="Kafka", status="missing", detail=detail, remedy=remedy)]
-    detail = f"{home.version}, ZooKeeper {home.zookeeper_version}, {home.libs}"
+    ensemble = f", ZooKeeper {home.zookeeper_version}" if home.zookeeper_version else ""
+    detail = f"{home.version}{ensemble}, {home.libs}"
     return [HostFinding(name="Kafka", status="ok", detail=detail), *_archives(home)]
 
 
@@ -336,7 +338,8 @@ def _archives(home: kafka_home.KafkaHome) -> list[HostFinding]:
         runtime = find_java()
     except HostError:
         return []  # reported already
-    if all(kafka_home.archive_fits(home, runtime, role) for role in kafka_home.ROLES):
+    roles = kafka_home.roles_in(default_metadata(home.version))
+    if all(kafka_home.archive_fits(home, runtime, role) for role in roles):
         detail = str(home.archives)
         return [HostFinding(name="class archives", status="ok", detail=detail, needed_for=FASTER)]
     return [

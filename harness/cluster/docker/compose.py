@@ -42,7 +42,7 @@ def environment(
     node: Node, server: node_config.Settings, zoo: node_config.Settings
 ) -> dict[str, str]:
     """The variables that give a node its settings, beyond what docker-compose.yml says."""
-    settings = node_config.effective(server, zoo)
+    settings = node_config.effective(node_config.ClusterSettings(server=server, zoo=zoo))
     if node.role == "broker":
         rack = {"broker.rack": node.rack} if node.rack else {}
         own = {**rack, **settings["server"]}

@@ -74,6 +74,9 @@ def there_already(scenario: Scenario, part: ExternalPart | AttachPart, where: st
                 f"cluster.{section}.{key}: the settings of this cluster are not the harness's: "
                 "remove the key"
             )
+    for key in ("kafka", "metadata"):
+        if getattr(scenario.cluster, key):
+            yield f"cluster.{key}: what this cluster runs is not the harness's: remove the key"
     if scenario.cluster.racks:
         yield "cluster.racks: the racks of this cluster are not the harness's: remove the key"
     if scenario.workload.read_via == "follower":

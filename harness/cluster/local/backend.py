@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from harness.cluster.backend import Backend
@@ -22,14 +23,23 @@ from harness.cluster.capabilities import (
 from harness.cluster.local import launch_modes
 from harness.cluster.local.cluster import LocalCluster
 from harness.cluster.local.node_files import private_tmpfs
-from harness.cluster.node_settings import server_settings
-from harness.cluster.nodes import Node, in_racks
+from harness.cluster.node_settings import settings_of
+from harness.cluster.nodes import (
+    CONTROLLER_PORT,
+    Node,
+    brokers,
+    controllers,
+    in_racks,
+    zookeepers,
+)
 from harness.cluster.ownership import Orphan
-from harness.distribution.kafka_home import find_kafka
-from harness.host.java import find_java
+from harness.distribution.kafka_home import KafkaHome, find_kafka
+from harness.distribution.storage import Format, Voter, formatted
+from harness.host.java import Java, find_java
 from harness.model.runs.run_folder import RunFolder
 from harness.model.runs.run_record import RunRecord
 from harness.model.scenario import Scenario
+from harness.model.sections.cluster import ClusterPart
 
 
 def local_nodes(zookeeper_count: int, broker_count: int) -> tuple[Node, ...]:
@@ -45,31 +55,73 @@ def local_nodes(zookeeper_count: int, broker_count: int) -> tuple[Node, ...]:
     return (*members, *kafkas)
 
 
+def kraft_nodes(controller_count: int, broker_count: int, *, combined: bool) -> tuple[Node, ...]:
+    """The nodes of a local cluster without ZooKeeper: controllers first, or the first brokers are
+    the controllers."""
+    alone = () if combined else range(1, controller_count + 1)
+    of_quorum = (
+        Node(
+            name=f"controller{i}",
+            role="controller",
+            id=100 + i,
+            address=f"10.77.0.{10 + i}",
+            port=CONTROLLER_PORT,
+        )
+        for i in alone
+    )
+    kafkas = (
+        replace(node, combined=combined and node.id <= controller_count)
+        for node in brokers(local_nodes(0, broker_count))
+    )
+    return (*of_quorum, *kafkas)
+
+
+def nodes_of(wanted: ClusterPart) -> tuple[Node, ...]:
+    """The nodes that a scenario asks for."""
+    if wanted.metadata in ("", "zookeeper"):
+        nodes = local_nodes(wanted.zookeepers, wanted.brokers)
+    else:
+        combined = wanted.metadata == "kraft-combined"
+        nodes = kraft_nodes(wanted.controllers, wanted.brokers, combined=combined)
+    return in_racks(nodes, wanted.racks)
+
+
 def make(folder: RunFolder, record: RunRecord) -> Cluster:
     """The cluster of a run that is inside its namespaces already."""
     wanted = record.scenario.cluster
-    home, java = find_kafka(Path(record.kafka_home) if record.kafka_home else None), find_java()
+    own = Path(record.kafka_home) if record.kafka_home else None
+    home, java = find_kafka(own, wanted.release), find_java()
+    nodes, told = nodes_of(wanted), {}
+    if zookeepers(nodes):
+        told["zookeeper"] = home.zookeeper_version or "unknown"
     return LocalCluster(
-        nodes=in_racks(local_nodes(wanted.zookeepers, wanted.brokers), wanted.racks),
+        nodes=nodes,
         home=home,
         java=java,
         scratch=private_tmpfs(),
         logs=folder.logs,
         keep_data_in=folder.path / "data" if record.keep else None,
-        server=server_settings(record.scenario),
-        zoo=wanted.zoo,
-        versions={
-            "kafka": home.version,
-            "zookeeper": home.zookeeper_version,
-            "java": java.version,
-        },
+        settings=settings_of(record.scenario),
+        formatted=storage_of(home, java, wanted),
+        versions={"kafka": home.version, **told, "java": java.version},
     )
 
 
-def capabilities(_: Scenario) -> frozenset[type]:
+def storage_of(home: KafkaHome, java: Java, wanted: ClusterPart) -> Path | None:
+    """KRaft's storage for such a cluster, formatted first where nobody has; None for a cluster with
+    ZooKeeper. Raises KafkaHomeError."""
+    voters = [Voter(id=n.id, endpoint=n.quorum_endpoint) for n in controllers(nodes_of(wanted))]
+    if not voters:
+        return None
+    dynamic = wanted.voters == "dynamic"
+    return formatted(home, java, Format(voters=voters, dynamic=dynamic, features=wanted.features))
+
+
+def capabilities(scenario: Scenario) -> frozenset[type]:
     """Everything but pods; what this host lacks is found when a run is prepared there."""
-    processes = {Processes, Restarts, Syscalls, Clocks, Preparable, Ensemble}
-    return frozenset({*processes, Links, Netem, Companions, Dumps, Disks})
+    processes = {Processes, Restarts, Syscalls, Clocks, Preparable}
+    ensemble = {Ensemble} if scenario.cluster.has_zookeeper else set()
+    return frozenset({*processes, *ensemble, Links, Netem, Companions, Dumps, Disks})
 
 
 def heal(_: Orphan) -> list[str]:

@@ -1,9 +1,10 @@
-"""The embedded cluster: real ZooKeeper and Kafka JVMs in private namespaces on this machine.
+"""The embedded cluster: real Kafka and ZooKeeper JVMs in private namespaces on this machine.
 
 Must run as pid 1 of the namespaces that harness.host.namespaces makes. Inside: one bridge, and for
 every node (and for the clients) a network namespace with one veth to it, at a fixed address.
 
-    br0 10.77.0.1 (the harness)   zk1..  10.77.0.11..   kafka1.. 10.77.0.21..   clients 10.77.0.101
+    br0 10.77.0.1 (the harness)   zk1.. or controller1.. 10.77.0.11..   kafka1.. 10.77.0.21..
+                                  clients 10.77.0.101
 
     network.py           bridge and namespaces, and programs in them
     node_files.py        data, settings and clocks, on a tmpfs of the run's
@@ -45,6 +46,7 @@ class LocalCluster(Cluster):
 
     `scratch` is a folder on a filesystem of the run's own, `logs` the run's folder of node logs;
     the nodes' data are copied to `keep_data_in`, where that is given, when the cluster closes.
+    `formatted` is KRaft's storage.
     """
 
     nodes: tuple[Node, ...]
@@ -53,17 +55,25 @@ class LocalCluster(Cluster):
     scratch: Path
     logs: Path
     keep_data_in: Path | None = None
-    server: node_settings.Settings = field(default_factory=dict)
-    zoo: node_settings.Settings = field(default_factory=dict)
+    settings: node_settings.ClusterSettings = field(default_factory=node_settings.ClusterSettings)
+    formatted: Path | None = None
     client_address: str = network.CLIENT_ADDRESS
     versions: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._files = NodeFiles(
-            scratch=self.scratch, nodes=self.nodes, server=self.server, zoo=self.zoo
+            scratch=self.scratch,
+            nodes=self.nodes,
+            settings=self.settings,
+            formatted=self.formatted,
         )
         self._processes = NodeProcesses(self.home, self.java, self._files, self.logs)
         self._tracers = Tracers(self._processes, self._files)
+
+    @property
+    def zoo(self) -> node_settings.Settings:
+        """The ZooKeepers' settings."""
+        return self.settings.zoo
 
     # Preparable, Netem
 

@@ -2,6 +2,7 @@
 
     kafka1/              its data; on a tmpfs of its own where faults need that (way "own-disk")
     kafka1.properties    its server.properties or zoo.cfg
+    controller1/         of a KRaft cluster: its own copy of the storage that was formatted once
     kafka1.clock         how far its wall clock is ahead (way "fake-time")
     kafka1.trace         its file calls (way "sync-trace")
     kafka1.tampered      what strace prints that faults have attached
@@ -13,27 +14,33 @@ The data can be copied to a folder that stays.
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
 from harness.cluster import node_settings
 from harness.cluster.local import launch_modes
 from harness.cluster.local.network import run
-from harness.cluster.nodes import Node
+from harness.cluster.nodes import Node, controllers
+from harness.distribution import storage
 
 FOLDER = Path("/run/kafka-harness")
 
 
 @dataclass(frozen=True, kw_only=True)
 class NodeFiles:
-    """The files of every node, below `scratch`, a folder on a filesystem of the run's own."""
+    """The files of every node, below `scratch`, a folder on a filesystem of the run's own.
+
+    `formatted` is KRaft's storage as the first nodes have it (harness.distribution.storage).
+    """
 
     scratch: Path
     nodes: Sequence[Node]
-    server: node_settings.Settings
-    zoo: node_settings.Settings
+    settings: node_settings.ClusterSettings
+    formatted: Path | None = None
+    times_formatted: Counter[str] = field(default_factory=Counter)
 
     def make(self, node: Node, ways: frozenset[str]) -> None:
         """What a node needs before it is started first."""
@@ -43,17 +50,20 @@ class NodeFiles:
         if launch_modes.OWN_DISK in ways and node.role == "broker":
             size = f"size={launch_modes.DISK_BYTES}"
             run(["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(data)])
+        self._format(node)
         self._write_config(node)
         self.set_clock(node, 0)
 
     def wipe(self, node: Node) -> None:
-        """Back to what the node had when it was started first; a disk of its own stays mounted."""
+        """Back to what the node had when it was started first, as KRaft sees it on another disk; a
+        disk of its own stays mounted."""
         for entry in self.data(node).iterdir():
             if entry.is_dir():
                 shutil.rmtree(entry)
             else:
                 entry.unlink()
         self.trace(node).unlink(missing_ok=True)  # nothing of what it tells is there any more
+        self._format(node)
         self._write_config(node)
 
     def keep(self, folder: Path) -> None:
@@ -97,13 +107,21 @@ class NodeFiles:
         """The output of the strace that faults have attached last."""
         return self.scratch / f"{node.name}.tampered"
 
+    def _format(self, node: Node) -> None:
+        """As an operator formats a disk: one that replaces a lost one has another id, and where
+        voters are dynamic its controller is no first voter any more."""
+        if self.formatted is None:
+            return
+        before = self.times_formatted[node.name]
+        self.times_formatted[node.name] += 1
+        votes = node in controllers(self.nodes) and not (before and self.settings.dynamic)
+        storage.copy(self.formatted, self.data(node), node.id, votes=votes, before=before)
+
     def _write_config(self, node: Node) -> None:
         data = self.data(node)
         if node.role == "zookeeper":
             (data / "myid").write_text(f"{node.id}\n")
-            properties = node_settings.zoo_cfg(node, self.nodes, str(data), self.zoo)
-        else:
-            properties = node_settings.server_properties(node, self.nodes, str(data), self.server)
+        properties = node_settings.properties_of(node, self.nodes, str(data), self.settings)
         self.config(node).write_text(node_settings.render(properties))
         self.log4j().write_text(node_settings.LOG4J)
 

@@ -13,21 +13,26 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO
 
 from harness.cluster.capabilities import Dump, NodeState
 from harness.cluster.local import launch_modes
 from harness.cluster.local.network import run
 from harness.cluster.local.node_files import NodeFiles
+from harness.cluster.node_settings import KRAFT_STARTED
 from harness.cluster.nodes import ClusterError, Node
-from harness.distribution.kafka_home import KafkaHome, java_options
+from harness.distribution.kafka_home import (
+    KAFKAS_CLASS,
+    ZOOKEEPERS_CLASS,
+    KafkaHome,
+    Role,
+    java_options,
+)
+from harness.distribution.known_keys import has_class
 from harness.host import machine
 from harness.host.java import Java
 
-MAIN_CLASS = {
-    "zookeeper": "org.apache.zookeeper.server.quorum.QuorumPeerMain",
-    "broker": "kafka.Kafka",
-}
+DUMPS = ("kafka.tools.DumpLogSegments", "org.apache.kafka.tools.DumpLogSegments")  # since 4.2
 LAST_LINES, LAST_BYTES = 12, 16384
 
 
@@ -115,9 +120,12 @@ class NodeProcesses:
         return next((line for line in reversed(lines) if re.search(pattern, line)), None)
 
     def registered(self, broker: Node) -> bool:
-        """Whether the broker accepts connections: it does so only once it is registered."""
-        log = self._started[broker.name].log
-        return f"[KafkaServer id={broker.id}] started" in log.read_text(errors="replace")
+        """Whether the broker accepts connections: it does so only once it is registered, and not
+        fenced. Of a controller: whether it has started."""
+        log = self._started[broker.name].log.read_text(errors="replace")
+        if self._files.settings.metadata == "zookeeper":
+            return f"[KafkaServer id={broker.id}] started" in log
+        return KRAFT_STARTED in log
 
     def in_mounts_of(self, node: Node, argv: Sequence[str]) -> str:
         """Run a command in the mount namespace that `ip netns exec` made for the node's process."""
@@ -134,7 +142,7 @@ class NodeProcesses:
             f"-Djava.io.tmpdir={self._files.temporary()}",
             "-cp",
             self._home.class_path,
-            "kafka.tools.DumpLogSegments",
+            next(each for each in DUMPS if has_class(self._home, each)),
             "--print-data-log",
             "--files",
             ",".join(map(str, segments)),
@@ -154,7 +162,6 @@ class NodeProcesses:
             started.process.wait()
 
     def _command(self, node: Node) -> list[str]:
-        role: Literal["kafka", "zookeeper"] = "kafka" if node.role == "broker" else "zookeeper"
         traced = launch_modes.SYNC_TRACE in self.ways and node.role == "broker"
         return [
             "ip",
@@ -163,14 +170,21 @@ class NodeProcesses:
             node.name,
             *(launch_modes.traced(self._files.trace(node)) if traced else ()),
             str(self._java.path),
-            *java_options(role, self._home, self._java),
+            *java_options(self._role(node), self._home, self._java),
             f"-Djava.io.tmpdir={self._files.temporary()}",
             f"-Dlog4j.configuration=file:{self._files.log4j()}",
             "-cp",
             self._home.class_path,
-            MAIN_CLASS[node.role],
+            ZOOKEEPERS_CLASS if node.role == "zookeeper" else KAFKAS_CLASS,
             str(self._files.config(node)),
         ]
+
+    def _role(self, node: Node) -> Role:
+        if node.role == "zookeeper":
+            return "zookeeper"
+        if self._files.settings.metadata == "zookeeper":
+            return "kafka"
+        return "kraft-broker" if node.role == "broker" else "kraft-controller"
 
 
 def _last_lines(log: IO[bytes]) -> str:

@@ -27,7 +27,7 @@ from typing import Any
 
 from kafka.protocol.metadata import MetadataRequest
 
-from harness.cluster.nodes import ClusterError, Node, brokers
+from harness.cluster.nodes import ClusterError, Node, brokers, controllers
 from harness.cluster.view.connection import Link, Unanswered
 from harness.cluster.view.coordinators import TOPICS, Coordinated, partition_of
 from harness.cluster.view.last_known import Memory, recovered
@@ -193,6 +193,7 @@ class AskedView:
     ) -> None:
         self.topic, self.partitions = topic, partitions
         self._nodes = {node.id: node for node in brokers(nodes)}
+        self._names = {node.id: node.name for node in (*brokers(nodes), *controllers(nodes))}
         self._topics: tuple[str, ...] = (topic,)
         self._heard = threading.Condition()
         self._askers = [
@@ -332,8 +333,7 @@ class AskedView:
         )
 
     def _named(self, broker: int | None) -> str | None:
-        return None if broker is None or broker not in self._nodes else self._name(broker)
+        return None if broker is None else self._names.get(broker)
 
     def _name(self, broker: int) -> str:
-        node = self._nodes.get(broker)
-        return node.name if node else f"kafka{broker}"  # one that joined later
+        return self._names.get(broker, f"kafka{broker}")  # one that joined later

@@ -12,11 +12,24 @@ from contextlib import suppress
 
 from kafka.protocol.admin import DescribeQuorumRequest
 
+from harness.cluster.nodes import Node
 from harness.cluster.view.connection import Link, Unanswered
 from harness.waiting import Every
 
 DESCRIBE_QUORUM = 55  # the request's number: ZooKeeper's brokers do not know it
 EVERY_S = 1.0
+
+
+def answers(controller: Node) -> bool:
+    """Whether a controller says which requests it understands."""
+    link = Link(*controller.dial, {})
+    try:
+        link.connect()
+    except Unanswered:
+        return False
+    finally:
+        link.close()
+    return True
 
 
 class Quorum:

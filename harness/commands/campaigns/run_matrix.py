@@ -39,19 +39,19 @@ def cells_of(scenarios: Sequence[str], matrix: Sequence[str]) -> list[Place]:
         key = whole(path)
         if key in axes:
             raise ScenarioError(f"--matrix {text!r}: {key} is there twice: give all values at once")
-        axes[key] = _values(values)
+        axes[key] = _values(key, values)
     try:
         return places(scenarios, axes)
     except ScenarioError as error:
         raise ScenarioError(f"--matrix: {error}") from None
 
 
-def _values(text: str) -> Sequence[object]:
+def _values(path: str, text: str) -> Sequence[object]:
     """Values between commas, or a list as TOML has it, for values that have commas themselves."""
     whole_text = parse_value(text)
     if isinstance(whole_text, list):
         return whole_text
-    return [parse_value(each.strip()) for each in text.split(",") if each.strip()]
+    return [parse_value(each.strip(), path) for each in text.split(",") if each.strip()]
 
 
 def run_matrix(

@@ -33,7 +33,7 @@ from harness.model.bounds import (
     problem_of_producer,
     problem_of_settings,
 )
-from harness.model.plan import Step
+from harness.model.plan import NodeKind, Step
 from harness.model.runs import json_text
 from harness.model.runs.old_runs import completed
 from harness.model.scenario import Scenario
@@ -85,14 +85,15 @@ class NodeSettings(Record):
 
     server: dict[str, str] = {}
     zoo: dict[str, str] = {}
+    controller: dict[str, str] = Field(default={}, description="KRaft's controllers'")
 
 
 class NodeRecord(Record):
     """One node of the cluster."""
 
     address: Address = Field(description="host:port, where clients reach it")
-    role: Literal["broker", "zookeeper", "client"]
-    id: int = Field(ge=0, le=2**31 - 1, description="broker.id, or ZooKeeper's myid")
+    role: NodeKind
+    id: int = Field(ge=0, le=2**31 - 1, description="broker.id, node.id, or ZooKeeper's myid")
     rack: Name | Literal[""] = Field(
         default="", description="broker.rack, where several brokers are in one"
     )

@@ -6,11 +6,58 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from harness.model.kafka_releases import DEFAULT, default_metadata, release_of
 from harness.model.sections.part import Listed, Part, Value
 
 
 class ClusterPart(Part):
-    """How many nodes, and their server.properties and zoo.cfg."""
+    """Which Kafka, how many nodes, and their server.properties and zoo.cfg."""
+
+    kafka: Annotated[
+        str,
+        Field(
+            pattern=r"^(\d+(\.\d+)+.*)?$",
+            description="the release, or a line, which means its newest pinned patch; "
+            f"by default {DEFAULT}",
+            examples=["4.4"],
+        ),
+    ] = ""
+    metadata: Annotated[
+        Literal["", "zookeeper", "kraft", "kraft-combined"],
+        Field(
+            description="who keeps the metadata: `zookeeper`, the default below 4.0; `kraft`, "
+            "controllers that are nodes of their own, the default from there; `kraft-combined`, "
+            "the first brokers",
+            examples=["kraft"],
+        ),
+    ] = ""
+    controllers: Annotated[
+        int, Field(ge=1, le=9, description="how many controllers KRaft has", examples=[5])
+    ] = 3
+    voters: Annotated[
+        Literal["static", "dynamic"],
+        Field(
+            description="where KRaft's voters are named: in every node's file, or in the quorum's "
+            "own log (KIP-853)",
+            examples=["dynamic"],
+        ),
+    ] = "static"
+    session_ms: Annotated[
+        int | None,
+        Field(
+            ge=100,
+            description="after how long without a word a broker counts as gone: ZooKeeper's "
+            "session, or `broker.session.timeout.ms` with a heartbeat of two ninths of it; by "
+            "default 6 s with ZooKeeper, and with KRaft Kafka's own 9 s",
+            examples=[2000],
+        ),
+    ] = None
+    features: dict[str, int] = Field(
+        default={},
+        description="levels of KRaft's features when the cluster is formatted; of the others "
+        "the release's own",
+        examples=[{"eligible.leader.replicas.version": 1}],
+    )
 
     zookeepers: Annotated[
         int, Field(ge=1, le=9, description="how many ZooKeepers", examples=[1])
@@ -36,9 +83,19 @@ class ClusterPart(Part):
     ] = 0
     server: dict[str, Value] = Field(
         default={},
-        description="every broker's server.properties: Kafka's own keys. "
+        description="every broker's and controller's server.properties: Kafka's own keys. "
         "Ids, addresses and directories are the harness's",
         examples=[{"zookeeper.session.timeout.ms": 2000}],
+    )
+    broker: dict[str, Value] = Field(
+        default={},
+        description="what brokers alone have of it",
+        examples=[{"log.flush.interval.messages": 1}],
+    )
+    controller: dict[str, Value] = Field(
+        default={},
+        description="what KRaft's controllers alone have of it",
+        examples=[{"min.insync.replicas": 2}],
     )
     zoo: dict[str, Value] = Field(
         default={},
@@ -51,6 +108,16 @@ class ClusterPart(Part):
         "not know them",
         examples=[["my.plugin.key"]],
     )
+
+    @property
+    def release(self) -> str:
+        """The release that it runs."""
+        return release_of(self.kafka)
+
+    @property
+    def has_zookeeper(self) -> bool:
+        """Whether ZooKeepers keep its metadata."""
+        return (self.metadata or default_metadata(self.release)) == "zookeeper"
 
 
 class TopicPart(Part):

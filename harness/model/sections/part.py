@@ -23,6 +23,9 @@ Listed = Annotated[tuple[str, ...], Field(strict=False)]  # a list, as TOML has 
 # Sections whose keys are Kafka's own and hold dots: the rest of a path below them is one key.
 OPEN_SECTIONS = (
     "cluster.server",
+    "cluster.broker",
+    "cluster.controller",
+    "cluster.features",
     "cluster.zoo",
     "topic.config",
     "workload.producer",

@@ -3,7 +3,8 @@
     num.io.threads=4                 passes
     listeners=..., log.dirs=...      left out: one note names all such keys, and never a value
     metric.reporters=com.acme.R      left out where no jar has that class: no broker would start
-    process.roles=broker             without effect in a cluster with ZooKeeper: a note
+    process.roles=broker             without effect in a cluster with ZooKeeper: a note; with KRaft
+                                     the harness's, as the quorum's keys are
 
 Whether Kafka knows a key is asked with those of the scenario (harness.scenario.kafka_keys).
 """
@@ -29,7 +30,7 @@ from harness.config_files.strimzi import PARTITIONS, REPLICAS
 from harness.distribution.documented import is_class
 from harness.distribution.known_keys import Keys
 from harness.model.spelling import is_known
-from harness.scenario.metadata_modes import ONLY, without_effect
+from harness.scenario.metadata_modes import ONLY, Mode, without_effect
 
 _PLAINTEXT = "a run's nodes and clients use plaintext connections"
 _OWN_ADDRESS = "the harness sets broker ids, addresses and directories"
@@ -67,6 +68,13 @@ _LEFT_OUT = {
 }
 
 
+# And what is the harness's with KRaft alone.
+_KRAFTS = {
+    **dict.fromkeys(OWNED_BY_HARNESS["kraft"], _OWN_ADDRESS),
+    "controller.quorum.": _OWN_ADDRESS,
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerFile:
     """The settings of a user's server.properties, or of a topic's file."""
@@ -83,6 +91,7 @@ def read_server_properties(
     known: Keys | None = None,
     others: Collection[str] = (),
     *,
+    mode: Mode = "zookeeper",
     lacks: Callable[[str], bool] = lambda _: False,
 ) -> BrokerFile:
     """The file without what belongs to the harness, and without classes that no jar has and what
@@ -92,6 +101,7 @@ def read_server_properties(
     whether it is known that no jar has a class. Raises ConfigFileError.
     """
     file = read_config_file(path, "server", (*_LEFT_OUT, *ONLY["kraft"]))
+    harness_owns = {**_KRAFTS, **_LEFT_OUT} if mode == "kraft" else _LEFT_OUT
     left_out: dict[str, str] = {}
     absent = []
     known = known or {}
@@ -99,7 +109,7 @@ def read_server_properties(
         looked_for = is_class(each.key, known.get(each.key))
         names = classes_in(each.key, each.value, is_known=looked_for)
         missing = [name for name in names if lacks(name)]
-        why = reason_for(each.key, _LEFT_OUT) or without_effect(each.key, "zookeeper")
+        why = reason_for(each.key, harness_owns) or without_effect(each.key, mode)
         if missing and each.key in known:
             absent += missing
             why = why or _NO_JAR

@@ -35,7 +35,7 @@ from harness.clients.defaults import (
 from harness.clients.java_keys import ROLES, Role
 from harness.clients.user_file import ClientConfig
 from harness.cluster.broker_limits import fitted
-from harness.cluster.node_settings import SERVER_DEFAULTS
+from harness.cluster.node_settings import defaults_of
 from harness.model.bounds import problem_of_producer
 from harness.model.kafka_text import kafka_text, same_text
 from harness.model.scenario import Scenario, ScenarioError, TopicPart, WorkloadPart
@@ -171,7 +171,7 @@ def with_broker_files(own: file.Opened, files: Files) -> tuple[dict[str, Any], l
     tables["cluster"] = {**dict(tables.get("cluster") or {}), "server": brokers}
     tables["topic"] = {**of_topic_itself, "config": topics}
     has = {**_NEW_TOPIC, **of_topic_itself, **topics}
-    notes += _in_vain(files.server, has, {**SERVER_DEFAULTS, **brokers}, decisive)
+    notes += _in_vain(files.server, has, {**_ours(own), **brokers}, decisive)
     return tables, notes, bool(decisive or any(gone.values()))
 
 
@@ -191,6 +191,11 @@ def _in_vain(
             yield f"{server.told[key]} does nothing: {why}"
 
 
+def _ours(own: file.Opened) -> Mapping[str, Any]:
+    """What brokers of this cluster have from the harness."""
+    return defaults_of(own.shape().cluster.metadata)
+
+
 def _origins_of_nodes(opened: file.Opened, files: Files, tables: Mapping[str, Any]) -> Origins:
     """Where the nodes' and the topic's settings come from."""
     found: Origins = {}
@@ -204,7 +209,7 @@ def _origins_of_nodes(opened: file.Opened, files: Files, tables: Mapping[str, An
         own, given = opened.own_and_set(_OF_NODES[whose])
         part, name = _OF_NODES[whose].split(".")
         now = tables[part][name]
-        ours = SERVER_DEFAULTS if whose == "server" else {}
+        ours = _ours(opened) if whose == "server" else {}
         origins = {
             **dict.fromkeys(ours, HARNESS),
             **dict.fromkeys((key for key in own if key in now), SCENARIO),
@@ -214,9 +219,10 @@ def _origins_of_nodes(opened: file.Opened, files: Files, tables: Mapping[str, An
             **dict.fromkeys(given, SET),
         }
         found[whose] = dict(sorted(origins.items()))
-    own, given = opened.own_and_set("cluster.zoo")
-    found["zoo"] = {**dict.fromkeys(sorted(own), SCENARIO), **dict.fromkeys(given, SET)}
-    return found
+    for whose in ("broker", "controller", "zoo"):
+        own, given = opened.own_and_set(f"cluster.{whose}")
+        found[whose] = {**dict.fromkeys(sorted(own), SCENARIO), **dict.fromkeys(given, SET)}
+    return {whose: of for whose, of in found.items() if of or whose in ("server", "topic", "zoo")}
 
 
 # Clients

@@ -23,6 +23,7 @@ from harness.scenario.layers.broker_files import (
 )
 from harness.scenario.layers.lay import Files, with_broker_files
 from harness.scenario.layers.topic_synonyms import DECISIVE
+from harness.scenario.metadata_modes import mode_of
 
 Paths = Mapping[str, Path]  # producer, consumer, server, topic: those that are given
 
@@ -81,7 +82,11 @@ def _of_nodes(
         if "server" in paths:
             known = release.known.server if release.known else None
             server = read_server_properties(
-                paths["server"], known, release.others, lacks=release.lacks
+                paths["server"],
+                known,
+                release.others,
+                mode=mode_of(own.shape().cluster),
+                lacks=release.lacks,
             )
     except ConfigFileError as error:
         wrong += error.sentences

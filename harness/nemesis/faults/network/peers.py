@@ -3,7 +3,8 @@
     from = "followers"          the other replicas of the partition
     from = "clients, kafka2"    several, with commas between them
 
-Where it names the clients alone, brokers and ensemble reach each other as before.
+`quorum` is who keeps the metadata: the ZooKeepers, or the controllers of KRaft.
+Where it names the clients alone, the nodes reach each other as before.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from harness.cluster.capabilities import clients_of
-from harness.cluster.nodes import Node, brokers, zookeepers
+from harness.cluster.nodes import Node, brokers, quorum, zookeepers
 from harness.model.effects import Effects
 from harness.nemesis.options import Options
 from harness.nemesis.target import Target
@@ -35,13 +36,14 @@ PEERS: dict[str, Callable[[Injection], Sequence[Node]]] = {
     "followers": _followers,
     "brokers": lambda injection: brokers(injection.cluster.nodes),
     "zookeepers": lambda injection: zookeepers(injection.cluster.nodes),
+    "quorum": lambda injection: quorum(injection.cluster.nodes),
     "clients": lambda injection: [clients_of(injection.cluster)],
     "others": lambda injection: injection.cluster.nodes,
     "everyone": lambda injection: [*injection.cluster.nodes, clients_of(injection.cluster)],
 }
 
 
-_WORD = rf"({'|'.join(PEERS)}|(kafka|zk)\d+)"
+_WORD = rf"({'|'.join(PEERS)}|(kafka|zk|controller)\d+)"
 
 
 def words(peers: str) -> list[str]:

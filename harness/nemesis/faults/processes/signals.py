@@ -146,6 +146,11 @@ def takes_part(injection: Injection, node: Node) -> bool:
     """Whether it takes part again: a broker under another registration than those remembered."""
     if node.role == "zookeeper":
         return serves(node)
+    if node.role == "controller":
+        # Takes a tenth of a second to import, and few runs need it.
+        from harness.cluster.view.quorum import answers  # noqa: PLC0415
+
+        return answers(node)
     olds = injection.memo.get("registrations", {}).get(node.name, set())
     try:
         return injection.view.registration(node) not in {None, *olds}

@@ -54,7 +54,7 @@ def nothing_starts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("docker")
     found = Nothing(version="3.9.2", zookeeper_version="3.8", path="java")
     monkeypatch.setattr(local, "private_tmpfs", lambda: tmp_path)
-    monkeypatch.setattr(local, "find_kafka", lambda _: found)
+    monkeypatch.setattr(local, "find_kafka", lambda *_: found)
     monkeypatch.setattr(local, "find_java", lambda: found)
     monkeypatch.setattr(docker, "connect", lambda: Nothing(version=lambda: {"Version": "1"}))
     monkeypatch.setattr(api, "Api", Server)

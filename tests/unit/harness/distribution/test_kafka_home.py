@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from harness.distribution import class_archives, ivy, kafka_home
+from harness.distribution.bills import BILLS
 from harness.distribution.kafka_home import KafkaHome, KafkaHomeError
 from harness.host.java import Java, find_java
+from harness.model.kafka_releases import DEFAULT
 
 Build = Callable[..., Path]
 REAL_CACHE = kafka_home.cache_folder()
@@ -52,6 +54,10 @@ def test_a_build_from_source_has_a_version_too(build: Build) -> None:
     assert home.version == "3.9.3-SNAPSHOT"
 
 
+def test_a_later_build_has_no_zookeeper(build: Build) -> None:
+    assert kafka_home.find_kafka(build("kafka_2.13-4.0.0.jar")).zookeeper_version is None
+
+
 def test_the_class_path_is_sorted_because_archives_depend_on_it(build: Build) -> None:
     folder = build("zookeeper-3.8.4.jar", "a.jar", "kafka_2.13-3.9.2.jar")
     names = [Path(jar).name for jar in kafka_home.find_kafka(folder).class_path.split(":")]
@@ -62,7 +68,6 @@ def test_the_class_path_is_sorted_because_archives_depend_on_it(build: Build) ->
 @pytest.mark.parametrize(
     ("jars", "complaint"),
     [
-        (["kafka_2.13-4.0.0.jar"], "Kafka 4.0.0, but this harness runs ZooKeeper mode"),
         (["zookeeper-3.8.4.jar"], r"has no kafka_2\.13"),
         (["kafka-clients-3.9.2.jar"], r"has no kafka_2\.13"),
         (["kafka_2.13-3.9.2.jar"], "has no zookeeper"),
@@ -116,7 +121,7 @@ def java(version: str) -> Java:
 def accept(monkeypatch: pytest.MonkeyPatch, *jars: str) -> None:
     """Pin the digest to these fake jars."""
     lines = [f"{kafka_home._digest(jar)}  {jar}\n" for jar in sorted(jars)]
-    monkeypatch.setattr(kafka_home, "BILL_SHA256", kafka_home._digest("".join(lines)))
+    monkeypatch.setitem(BILLS, DEFAULT, kafka_home._digest("".join(lines)))
 
 
 JARS = ("kafka_2.13-3.9.2.jar", "zookeeper-3.8.4.jar")
@@ -140,7 +145,7 @@ def test_the_bill_says_what_was_fetched(monkeypatch: pytest.MonkeyPatch, cache: 
     bill = json.loads((cache / "kafka-3.9.2" / "bill.json").read_text())
 
     assert list(JARS) == list(bill["jars"])
-    assert bill["digest"] == kafka_home.BILL_SHA256
+    assert bill["digest"] == BILLS[DEFAULT]
 
 
 def test_other_jars_than_expected_are_refused_and_not_kept(
@@ -151,7 +156,7 @@ def test_other_jars_than_expected_are_refused_and_not_kept(
 
     with pytest.raises(KafkaHomeError, match="have another checksum than expected"):
         kafka_home.fetch()
-    assert ["kafka-3.9.2.lock"] == [file.name for file in cache.iterdir()]
+    assert ["fetch.lock"] == [file.name for file in cache.iterdir()]
 
 
 def test_a_jar_that_went_missing_is_fetched_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,7 +189,7 @@ def test_remains_of_a_killed_fetch_are_cleared_away(
     (cache / ".kafka-3.9.2-killed" / "libs").mkdir(parents=True)
     kafka_home.fetch()
 
-    assert {"kafka-3.9.2", "kafka-3.9.2.lock"} == {file.name for file in cache.iterdir()}
+    assert {"kafka-3.9.2", "fetch.lock"} == {file.name for file in cache.iterdir()}
 
 
 def test_a_failed_fetch_says_why_and_what_to_do(
@@ -198,7 +203,7 @@ def test_a_failed_fetch_says_why_and_what_to_do(
     monkeypatch.setattr(ivy, "retrieve", fail)
     with pytest.raises(KafkaHomeError, match=r"Server access error.*KAFKA_HARNESS_MAVEN"):
         kafka_home.fetch()
-    assert ["kafka-3.9.2.lock"] == [file.name for file in cache.iterdir()]
+    assert ["fetch.lock"] == [file.name for file in cache.iterdir()]
 
 
 def test_a_cache_that_cannot_be_written_is_named(
@@ -246,6 +251,6 @@ def test_a_training_run_leaves_archives_that_fit(cache: Path) -> None:
     home, runtime = kafka_home.find_kafka(), find_java()
     class_archives.ensure(home, runtime)
 
-    for role in kafka_home.ROLES:
+    for role in kafka_home.roles_in("zookeeper"):
         assert kafka_home.archive_fits(home, runtime, role)
     assert [] == list(home.archives.glob("training-*"))

@@ -39,7 +39,8 @@ def test_a_zookeeper_s_setting_is_a_variable_or_a_system_property():
 def test_a_run_s_settings_are_those_of_every_backend():
     """Beyond identities and addresses containers run with what the local backend runs with."""
     given = compose.environment(KAFKA, {"min.insync.replicas": 2}, {})
-    told = node_settings.effective({"min.insync.replicas": 2}, {})["server"]
+    settings = node_settings.ClusterSettings(server={"min.insync.replicas": 2})
+    told = node_settings.effective(settings)["server"]
 
     assert sorted(told.values()) == sorted(given.values())
 

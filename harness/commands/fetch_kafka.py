@@ -1,0 +1,59 @@
+"""The Kafka that runs ask for, fetched when it is asked for first: its jars, and what lets its
+nodes start faster.
+
+Which release that is a scenario says; a user's own build is there already, and so is what
+containers are made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+
+from rich.console import Console
+
+from harness.cluster.backends import BACKENDS
+from harness.cluster.local.backend import storage_of
+from harness.distribution import class_archives, kafka_home
+from harness.distribution.kafka_home import KafkaHome
+from harness.host.java import find_java
+from harness.host.machine import HostError
+from harness.model.kafka_releases import DEFAULT, Metadata, cannot_be, default_metadata, unpinned
+from harness.model.scenario import ScenarioError
+from harness.model.sections.cluster import ClusterPart
+from harness.run.progress import Screen
+from harness.scenario import file
+from harness.scenario.prepare import Request
+
+
+def fetch_kafka(request: Request, console: Console) -> None:
+    """Fetch the release that a run asks for, unless it is here or nothing here starts it. What is
+    wrong with the request is for others to say. Raises KafkaHomeError."""
+    backend = BACKENDS.get(request.backend)
+    if backend is None or not backend.enclosed or request.kafka_home is not None:
+        return
+    with suppress(ScenarioError):
+        wanted = file.opened(request.scenario, request.settings).shape().cluster
+        release = wanted.release
+        if release == DEFAULT or (unpinned(release) and not request.unpinned):
+            return
+        if cannot_be(release, wanted.metadata or default_metadata(release), wanted.voters) is None:
+            kafka_home.fetch(release, Screen(console).say)
+
+
+def make_ready(home: KafkaHome, wanted: ClusterPart, say: Callable[[str], None]) -> None:
+    """Class archives, and a formatted disk, for a Kafka that has none yet. Raises HostError; nodes
+    start more slowly without archives."""
+    java = find_java()
+    metadata: Metadata = wanted.metadata or default_metadata(wanted.release)
+    storage_of(home, java, wanted)
+    class_archives.ensure(home, java, say, metadata=metadata)
+
+
+def have(release: str, metadata: Metadata, say: Callable[[str], None]) -> None:
+    """All that runs of a release need. Raises KafkaHomeError."""
+    home = kafka_home.fetch(release, say)
+    try:
+        class_archives.ensure(home, find_java(), say, metadata=metadata)
+    except HostError as error:
+        say(str(error))

@@ -1,0 +1,136 @@
+"""KRaft's storage: what a node has on its disk before its first start, formatted once and copied.
+
+    meta.properties           the cluster's id, the node's, since 3.7 the directory's
+    bootstrap.checkpoint      the finalized features that the cluster begins with
+    __cluster_metadata-0/     of a dynamic quorum, on its controllers: who votes (KIP-853)
+
+Kafka refuses a disk that nobody has formatted. Its StorageTool takes a second of CPU; it is asked
+once for each release, quorum and set of features, and what it made is kept beside the class
+archives of these jars. A node gets a copy with ids of its own: so a run starts no such tool.
+
+Directories have ids that follow from the node and from how often it was formatted, so that a disk
+which is formatted anew is another one to the quorum, and two runs have the same.
+
+Source: kafka.tools.StorageTool; KIP-630, KIP-853, KIP-858 (directory.id), KIP-1022 (--feature).
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import shutil
+import subprocess
+import tempfile
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from harness.distribution.kafka_home import KafkaHome, KafkaHomeError, locked
+from harness.host.java import Java
+
+CLUSTER_ID: Final = "a2Fma2EtaGFybmVzcy1ydQ"  # one for all runs: each has a network of its own
+_TOOL: Final = "kafka.tools.StorageTool"
+_OURS: Final = uuid.UUID("0d7f4b0e-6f61-4c8e-9a0b-6b61666b6121")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Voter:
+    """A controller, as it is named to a quorum."""
+
+    id: int
+    endpoint: str  # host:port of its listener for controllers
+
+    @property
+    def static(self) -> str:
+        """`101@10.77.0.11:9093`, in controller.quorum.voters."""
+        return f"{self.id}@{self.endpoint}"
+
+    @property
+    def dynamic(self) -> str:
+        """The same with its directory, in --initial-controllers."""
+        return f"{self.static}:{directory_id(self.id)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """What a cluster begins with."""
+
+    voters: Sequence[Voter]
+    dynamic: bool
+    features: Mapping[str, int]
+
+
+def directory_id(node: int, formatted: int = 0) -> str:
+    """The directory of a node that was formatted so often before, as Kafka's Uuid prints it."""
+    found = uuid.uuid5(_OURS, f"{node} {formatted}")
+    return base64.urlsafe_b64encode(found.bytes).decode().rstrip("=").replace("-", "_")
+
+
+def formatted(home: KafkaHome, java: Java, wanted: Format) -> Path:
+    """The folder of a first voter as the tool makes it, made first where nobody has. Raises
+    KafkaHomeError with what the tool said."""
+    asked = [each.dynamic if wanted.dynamic else each.static for each in wanted.voters]
+    key = json.dumps([asked, wanted.dynamic, dict(sorted(wanted.features.items()))])
+    folder = home.archives / f"storage-{sha256(key.encode()).hexdigest()[:12]}"
+    if folder.is_dir():
+        return folder
+    with locked(home.archives.parent / "lock"):
+        if not folder.is_dir():
+            home.archives.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=home.archives, prefix=".storage-") as work:
+                _format(home, java, wanted, Path(work))
+                (Path(work) / "data").rename(folder)
+    return folder
+
+
+def copy(source: Path, folder: Path, node: int, *, votes: bool, before: int = 0) -> None:
+    """Make `folder`, which is empty, that of a node which was formatted so often before. Who
+    `votes` begins with the quorum's first snapshot, where there is one: as a first voter, and not
+    as one that joins later."""
+    for each in source.iterdir():
+        if each.is_file():
+            shutil.copy(each, folder / each.name)
+        elif votes:
+            shutil.copytree(each, folder / each.name)
+    meta = folder / "meta.properties"
+    text = re.sub(r"(?m)^node\.id=.*$", f"node.id={node}", meta.read_text())
+    directory = directory_id(node, before)
+    meta.write_text(re.sub(r"(?m)^directory\.id=.*$", f"directory.id={directory}", text))
+
+
+def _format(home: KafkaHome, java: Java, wanted: Format, work: Path) -> None:
+    first = wanted.voters[0]
+    listener = f"CONTROLLER://{first.endpoint}"
+    quorum = (
+        {"controller.quorum.bootstrap.servers": ",".join(v.endpoint for v in wanted.voters)}
+        if wanted.dynamic
+        else {"controller.quorum.voters": ",".join(v.static for v in wanted.voters)}
+    )
+    properties = {
+        "process.roles": "controller",
+        "node.id": first.id,
+        "listeners": listener,
+        "controller.listener.names": "CONTROLLER",
+        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT",
+        "log.dirs": work / "data",
+        **quorum,
+    }
+    config = work / "first.properties"
+    config.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
+    command = [
+        *(str(java.path), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData"),
+        *("-cp", home.class_path, _TOOL, "format", "-t", CLUSTER_ID, "-c", str(config)),
+        *(f"--feature={name}={level}" for name, level in wanted.features.items()),
+    ]
+    if wanted.dynamic:
+        command += ["--initial-controllers", ",".join(v.dynamic for v in wanted.voters)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0 or not (work / "data" / "meta.properties").is_file():
+        said = (done.stderr.strip() or done.stdout.strip()).splitlines()
+        raise KafkaHomeError(
+            f"Kafka {home.version} could not format a disk: {said[-1] if said else 'no word'}"
+        )

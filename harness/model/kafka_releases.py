@@ -1,0 +1,80 @@
+"""The releases of Kafka that runs are made with, and where each can keep its metadata.
+
+    ""         3.9.2, the last line that runs with ZooKeeper
+    "4.3.1"    a release: each pinned one was run here, in every mode that it has
+    "4.4"      a line: its newest pinned patch
+
+    zookeeper         an ensemble keeps the metadata: until 3.9
+    kraft             controllers, nodes of their own, do (KIP-500): from 3.3 on (KIP-833)
+    kraft-combined    the same, and the first brokers are the controllers
+
+The voters of a KRaft quorum are named in every node's file (static), or in the quorum's own log
+(dynamic, KIP-853): from 3.9 on. Standard library only: set-up asks too.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal
+
+Metadata = Literal["zookeeper", "kraft", "kraft-combined"]
+
+PINNED: Final = (
+    *("2.4.1", "2.8.2", "3.3.2", "3.6.0", "3.6.2", "3.7.0", "3.7.2", "3.9.2"),
+    *("4.0.2", "4.1.2", "4.2.2", "4.3.1", "4.4.0"),
+)
+DEFAULT: Final = "3.9.2"
+NEWEST: Final = PINNED[-1]
+OLDEST: Final = (2, 4)  # whose metadata tells reliable leader epochs (KAFKA-9212)
+KRAFT_SINCE, DYNAMIC_SINCE, ZOOKEEPER_BELOW = (3, 3), (3, 9), (4, 0)
+
+
+def numbers(release: str) -> tuple[int, ...]:
+    """Its numbers, to be compared: 3.10.0 comes after 3.9.2."""
+    return tuple(int(each) for each in re.findall(r"\d+", release)[:3])
+
+
+def release_of(word: str) -> str:
+    """The release that a scenario's word means: itself where it names one, or none that is
+    pinned."""
+    if not word:
+        return DEFAULT
+    of_line = [each for each in PINNED if each.startswith(f"{word}.")]
+    return max(of_line, key=numbers, default=word)
+
+
+def default_metadata(release: str) -> Metadata:
+    """Where a release keeps its metadata if nobody says."""
+    return "zookeeper" if numbers(release) < ZOOKEEPER_BELOW else "kraft"
+
+
+def unpinned(release: str) -> str | None:
+    """Why a release is not run unasked, with the remedy; None for a pinned one."""
+    if release in PINNED:
+        return None
+    return (
+        f"Kafka {release} is not one of {', '.join(PINNED)}, which were tried here: name one of "
+        "these, add --unpinned to fetch it all the same, or give its folder by --kafka-home"
+    )
+
+
+def cannot_be(release: str, metadata: str, voters: str = "static") -> str | None:
+    """Why a release cannot run so, with the remedy; None where it can."""
+    told = numbers(release)
+    if told < OLDEST:
+        return f"Kafka {release} is older than 2.4, whose metadata tells no reliable leader epochs"
+    if metadata == "zookeeper":
+        if told >= ZOOKEEPER_BELOW:
+            return f'Kafka {release} has no ZooKeeper any more: set cluster.metadata = "kraft"'
+        return None
+    if told < KRAFT_SINCE:
+        return (
+            f"Kafka {release} has no KRaft that was meant to be used, which came with 3.3: set "
+            'cluster.metadata = "zookeeper", or a later cluster.kafka'
+        )
+    if voters == "dynamic" and told < DYNAMIC_SINCE:
+        return (
+            f"Kafka {release} names its voters in its files, and dynamic ones came with 3.9: set "
+            'cluster.voters = "static", or a later cluster.kafka'
+        )
+    return None

@@ -1,0 +1,115 @@
+"""Which Kafka a scenario runs is told in one spelling, so that equal runs have one digest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from harness.model.runs.configuration import digest_of, settings_of
+from harness.model.scenario import ScenarioError
+from harness.scenario.prepare import Prepared, Request, prepare
+from harness.scenario.release import in_one_spelling
+
+SESSION = "zookeeper.session.timeout.ms"
+
+
+def prepared(scenario: str = "study-1", *, unpinned: bool = False, **settings: Any) -> Prepared:
+    told = {f"cluster.{path.replace('__', '.')}": value for path, value in settings.items()}
+    return prepare(Request(scenario=scenario, seed=1, settings=told, unpinned=unpinned))
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        {"kafka": "3.9.2"},
+        {"kafka": "3.9", "metadata": "zookeeper"},
+        {"metadata": "zookeeper", "voters": "dynamic", "controllers": 5},
+        {"session_ms": 2000},
+        {"broker.replica.fetch.min.bytes": 100000},
+    ],
+)
+def test_the_default_has_one_digest_however_it_is_spelled(spelled: dict[str, Any]) -> None:
+    assert digest_of(prepared(**spelled).record) == digest_of(prepared().record)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"kafka": "3.7.2"},
+        {"kafka": "4.4"},
+        {"metadata": "kraft"},
+        {"metadata": "kraft-combined"},
+        {"metadata": "kraft", "voters": "dynamic"},
+        {"kafka": "4.4", "features.eligible.leader.replicas.version": 0},
+        {"session_ms": 3000},
+    ],
+)
+def test_another_kafka_is_in_the_digest(other: dict[str, Any]) -> None:
+    digests = {digest_of(each.record) for each in (prepared(), prepared(**other))}
+
+    assert len(digests) == 2
+
+
+def test_a_line_is_its_newest_pinned_release_with_its_mode() -> None:
+    told = settings_of(prepared(kafka="4.1").record)
+
+    assert told["scenario.cluster.kafka"] == "4.1.2"
+    assert told["scenario.cluster.metadata"] == "kraft"
+    assert digest_of(prepared(kafka="4.1").record) == digest_of(
+        prepared(kafka="4.1.2", metadata="kraft", zookeepers=5).record
+    )
+
+
+def test_a_session_is_in_kafkas_words_with_its_heartbeat() -> None:
+    server = prepared(kafka="4.4", session_ms=9000).scenario.cluster.server
+
+    assert server["broker.session.timeout.ms"] == 9000
+    assert server["broker.heartbeat.interval.ms"] == 2000
+    assert SESSION not in server
+
+
+def test_what_somebody_named_in_kafkas_words_wins_over_the_scenarios_session() -> None:
+    assert prepared(**{f"server.{SESSION}": 7000}).scenario.cluster.server[SESSION] == 7000
+
+
+def test_what_there_is_nobody_for_is_left_out_with_a_note() -> None:
+    kraft = prepared(kafka="4.4")  # its scenario has a tickTime
+    beside = prepared(**{"controller.min.insync.replicas": 2})
+
+    assert kraft.scenario.cluster.zoo == {}
+    assert "cluster.zoo left out: with KRaft there is no ZooKeeper" in kraft.notes
+    assert "cluster.controller left out: there is no KRaft" in beside.notes
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ({"kafka": "4.5"}, r"4\.5 is not one of 2\.4\.1.*--unpinned.*--kafka-home"),
+        ({"kafka": "2.8", "metadata": "kraft"}, "came with 3.3"),
+        ({"kafka": "4.0", "metadata": "zookeeper"}, "no ZooKeeper any more"),
+        ({"kafka": "3.7", "metadata": "kraft", "voters": "dynamic"}, "dynamic ones came with 3.9"),
+        ({"kafka": "4.4", "server.process.roles": "broker"}, "is set by the harness"),
+        ({"kafka": "4.4", f"server.{SESSION}": 9}, "the key belongs to ZooKeeper"),
+        ({"kafka": "4.4", "metadata": "kraft-combined", "controllers": 5}, "brokers are the con"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_what_to_write(wrong: dict[str, Any], why: str) -> None:
+    with pytest.raises(ScenarioError, match=why):
+        prepared(**wrong)
+
+
+def test_an_unpinned_release_runs_where_it_is_allowed() -> None:
+    assert prepared(kafka="4.5.0", unpinned=True).scenario.cluster.release == "4.5.0"
+
+
+def test_the_words_of_zookeepers_nodes_mean_nobody_with_kraft() -> None:
+    with pytest.raises(ScenarioError, match="KRaft has no ZooKeeper: use quorum-leader"):
+        prepared("zookeeper-quorum-lost", metadata="kraft")
+
+
+def test_a_wrong_type_is_left_for_the_model_to_refuse() -> None:
+    for raw in ({"cluster": 5}, {"cluster": {"kafka": 4.4}}, {"cluster": {"session_ms": "x"}}):
+        assert in_one_spelling(raw, {}).raw == raw
+    with pytest.raises(ScenarioError, match=r"cluster\.kafka"):
+        prepared(kafka=4.4)
