@@ -168,10 +168,10 @@ def _timing() -> list[Schema]:
 def _refuse_keys(definitions: Mapping[str, Schema]) -> None:
     """Keys of nodes and clients that are not the scenario's to set."""
     cluster = definitions["ClusterPart"]["properties"]
-    for section, owned in OWNED_BY_HARNESS.items():
-        cluster[section]["propertyNames"] = {
-            "not": {"anyOf": [{"enum": list(owned)}, {"pattern": r"^server\."}]}
-        }
+    of = {"server": "server", "broker": "kraft", "controller": "kraft", "zoo": "zoo"}
+    for section, whose in of.items():
+        owned = {"enum": list(OWNED_BY_HARNESS[whose])}
+        cluster[section]["propertyNames"] = {"not": {"anyOf": [owned, {"pattern": r"^server\."}]}}
     secret = "|".join(map(re.escape, SECRET))
     for role in ("producer", "consumer"):
         keys = definitions["WorkloadPart"]["properties"][role]

@@ -84,9 +84,9 @@ class ClusterSettings:
     zoo: Settings = field(default_factory=dict)
 
 
-def defaults_of(metadata: Metadata | str) -> Settings:
+def defaults_of(metadata: Metadata | None) -> Settings:
     """What the brokers of a small cluster need beside Kafka's own defaults."""
-    return SERVER_DEFAULTS if metadata in ("", "zookeeper") else _KRAFT_DEFAULTS
+    return SERVER_DEFAULTS if metadata in (None, "zookeeper") else _KRAFT_DEFAULTS
 
 
 def zoo_cfg(node: Node, nodes: Sequence[Node], data: str, settings: Settings) -> dict[str, str]:

@@ -78,7 +78,7 @@ def kraft_nodes(controller_count: int, broker_count: int, *, combined: bool) -> 
 
 def nodes_of(wanted: ClusterPart) -> tuple[Node, ...]:
     """The nodes that a scenario asks for."""
-    if wanted.metadata in ("", "zookeeper"):
+    if wanted.has_zookeeper:
         nodes = local_nodes(wanted.zookeepers, wanted.brokers)
     else:
         combined = wanted.metadata == "kraft-combined"

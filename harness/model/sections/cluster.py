@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from harness.model.kafka_releases import DEFAULT, default_metadata, release_of
+from harness.model.kafka_releases import DEFAULT, Metadata, default_metadata, release_of
 from harness.model.sections.part import Listed, Part, Value
 
 
@@ -23,14 +23,14 @@ class ClusterPart(Part):
         ),
     ] = ""
     metadata: Annotated[
-        Literal["", "zookeeper", "kraft", "kraft-combined"],
+        Metadata | None,
         Field(
             description="who keeps the metadata: `zookeeper`, the default below 4.0; `kraft`, "
             "controllers that are nodes of their own, the default from there; `kraft-combined`, "
             "the first brokers",
             examples=["kraft"],
         ),
-    ] = ""
+    ] = None
     controllers: Annotated[
         int, Field(ge=1, le=9, description="how many controllers KRaft has", examples=[5])
     ] = 3
