@@ -21,11 +21,16 @@ BLIND = (KazooException, KazooTimeoutError, Blind)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionState:
-    """One partition as the controller last wrote it; names of nodes, not numbers."""
+    """One partition as the controller last wrote it; names of nodes, not numbers.
+
+    An empty ISR with a leader epoch is a state: nobody is in sync. Without one nothing is known.
+    """
 
     leader: str | None
     isr: tuple[str, ...]
     leader_epoch: int | None
+    elr: tuple[str, ...] = ()  # who may lead though not in the ISR (KIP-966), by KRaft's log
+    partition_epoch: int | None = None  # of each change; None where nobody tells it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,526 @@
+"""The view by the metadata log, over three controllers' disks: nothing is shown that is not
+committed, and nothing is unseen that was."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from harness.cluster.nodes import ClusterError
+from harness.cluster.view.metadata_log.view import MetadataLogView, PartitionBack
+from harness.cluster.view.state import Blind, PartitionState
+from tests.support import metadata_logs as logs
+from tests.support.metadata_logs import CopyOnDisk, Logs
+
+CONTROLLERS = ("controller1", "controller2", "controller3")
+ALL = ("kafka1", "kafka2", "kafka3")
+FIRST = PartitionState(leader="kafka1", isr=ALL, leader_epoch=0, partition_epoch=0)
+
+
+class Quorum:
+    """Three controllers, the first of which leads epoch 1; three brokers, and t-0 on all."""
+
+    def __init__(self, root, *names: str, dynamic: bool = False) -> None:
+        names = names or CONTROLLERS
+        self.logs = Logs(root, *names, disks=dynamic)
+        self.a, self.b, self.c = self.logs.copies
+        static = None if dynamic else names
+        self.view = MetadataLogView(self.logs.nodes, "t", 1, self.logs.folders, static)
+        first = [logs.voters(*((each.id, name) for name, each in self.logs.by_name.items()))]
+        self.a.elected(1, *(first if dynamic else []))
+        self.a.append(logs.feature("metadata.version", 25))
+        self.epochs = {n: self.a.append(logs.broker(n, self.a.end)) for n in (1, 2, 3)}
+        self.a.append(*(logs.unfence(n, epoch) for n, epoch in self.epochs.items()))
+        self.a.append(logs.topic("t"), logs.partition("t", 0))
+        self.spread()
+
+    def spread(self) -> None:
+        """All have what the first has."""
+        for other in (self.b, self.c):
+            other.follow(self.a)
+
+    def isr(self) -> tuple[str, ...]:
+        return self.view.look().partitions[0].isr
+
+
+@pytest.fixture
+def quorum(tmp_path) -> Quorum:
+    return Quorum(tmp_path)
+
+
+# --- what is shown
+
+
+def test_it_tells_what_is_committed(quorum):
+    view = quorum.view.look()
+
+    assert view.partitions == (FIRST,)
+    assert view.assignment == (ALL,)
+    assert view.controller == quorum.view.controller() == "controller1"
+    assert quorum.view.live_brokers() == ALL
+    assert quorum.view.features() == {"metadata.version": 25}
+    assert quorum.view.voters() == CONTROLLERS
+    assert quorum.view.assignment_of("t") == (ALL,)
+    assert quorum.view.assignment_of("other") == ()
+    assert quorum.view.agreed() == view.partitions
+
+
+def test_a_partition_that_is_not_there_is_not_known(tmp_path, quorum):
+    view = MetadataLogView(quorum.logs.nodes, "t", 2, quorum.logs.folders, CONTROLLERS)
+
+    assert view.look().partitions[1] == PartitionState(leader=None, isr=(), leader_epoch=None)
+    assert view.look().assignment == (ALL,)
+
+
+def test_a_change_is_seen_once_a_majority_has_it(quorum):
+    quorum.view.look()
+    quorum.a.append(logs.change("t", 0, isr=[1, 3]))
+    assert quorum.isr() == ALL
+
+    quorum.c.follow(quorum.a)
+    assert quorum.isr() == ("kafka1", "kafka3")
+    assert quorum.view.look().partitions[0].partition_epoch == 1
+
+
+def test_no_leader_an_empty_isr_and_an_elr(quorum):
+    """min.insync.replicas=2: kafka1 was cut off from its followers, then it lost power."""
+    quorum.a.append(logs.change("t", 0, isr=[1], elr=[2]))
+    quorum.a.append(logs.change("t", 0, leader=logs.NOBODY, isr=[], elr=[2, 1]))
+    quorum.spread()
+
+    assert quorum.view.look().partitions[0] == PartitionState(
+        leader=None, isr=(), leader_epoch=1, elr=("kafka1", "kafka2"), partition_epoch=2
+    )
+
+
+def test_fenced_brokers_are_no_members_and_a_new_process_has_a_new_number(quorum):
+    kafka2 = next(node for node in quorum.logs.nodes if node.name == "kafka2")
+    before = quorum.view.registration(kafka2)
+    assert before == quorum.epochs[2]
+
+    quorum.a.append(logs.fence(2, before))
+    quorum.spread()
+    assert quorum.view.registration(kafka2) is None
+    assert quorum.view.live_brokers() == ("kafka1", "kafka3")
+
+    again = quorum.a.end
+    quorum.a.append(logs.broker(2, again), logs.unfence(2, again))
+    quorum.spread()
+    assert quorum.view.registration(kafka2) == again
+
+
+def test_a_coordinator_leads_its_partition(quorum):
+    assert quorum.view.coordinator("group", "g") is None
+    quorum.a.append(logs.topic("__consumer_offsets"), logs.partition("__consumer_offsets", 0))
+    quorum.spread()
+    assert quorum.view.coordinator("group", "g") == "kafka1"
+
+    shutil.rmtree(quorum.a.data)
+    shutil.rmtree(quorum.b.data)
+    shutil.rmtree(quorum.c.data)
+    assert quorum.view.coordinator("group", "g") == "kafka1"
+    assert quorum.view.coordinator("group", "other") is None
+
+
+def test_brokers_can_be_the_voters(tmp_path):
+    """Combined mode."""
+    quorum = Quorum(tmp_path, "kafka1", "kafka2", "kafka3")
+
+    assert quorum.view.look().controller == "kafka1"
+    assert quorum.view.voters() == ALL
+
+
+# --- only what is committed
+
+
+def test_the_active_controller_cut_off_appends_what_is_truncated_later(quorum):
+    """kafka2 and kafka3 are gone for it, and it says so to nobody; the others elect another one,
+    for whom kafka1 is gone. When it is back its tail is cut."""
+    assert quorum.isr() == ALL
+    quorum.a.append(logs.change("t", 0, isr=[1]))
+    quorum.a.append(logs.change("t", 0, leader=logs.NOBODY))
+    views = [quorum.view.look()]
+
+    quorum.b.elected(2)
+    views.append(quorum.view.look())
+    quorum.c.follow(quorum.b)
+    views.append(quorum.view.look())
+    quorum.b.append(logs.change("t", 0, leader=2, isr=[2, 3]))
+    quorum.c.follow(quorum.b)
+    views.append(quorum.view.look())
+    quorum.a.follow(quorum.b)
+    views.append(quorum.view.look())
+
+    assert [view.partitions[0].leader for view in views] == ["kafka1"] * 3 + ["kafka2"] * 2
+    assert [view.partitions[0].partition_epoch for view in views] == [0, 0, 0, 1, 1]
+    assert [view.controller for view in views] == ["controller1"] * 2 + ["controller2"] * 3
+    assert quorum.view.backs() == ()
+
+
+def test_an_older_epoch_s_record_on_two_of_three_is_not_shown(quorum):
+    """controller1 led epoch 1 and had shrunk the ISR alone; it leads again, in epoch 3, and has
+    given that record to controller2, not yet the first of epoch 3. controller3 led epoch 2."""
+    quorum.view.look()
+    quorum.c.elected(2)
+    quorum.a.append(logs.change("t", 0, isr=[1]))
+    before = quorum.a.end
+    quorum.a.elected(3)
+    quorum.b.follow(quorum.a, before)
+    assert quorum.isr() == ALL
+
+    quorum.b.follow(quorum.a)
+    assert quorum.isr() == ("kafka1",)
+
+
+def test_the_same_and_the_other_one_is_elected(quorum):
+    quorum.view.look()
+    quorum.c.elected(2)
+    quorum.a.append(logs.change("t", 0, isr=[1]))
+    quorum.b.follow(quorum.a)
+    assert quorum.isr() == ALL
+
+    quorum.c.elected(4)
+    quorum.b.follow(quorum.c)
+    quorum.a.follow(quorum.c)
+    assert quorum.isr() == ALL
+    assert quorum.view.backs() == ()
+
+
+def test_a_torn_batch_is_no_record(quorum):
+    quorum.view.look()
+    quorum.a.append(logs.change("t", 0, isr=[1]))
+    quorum.c.follow(quorum.a)
+    whole = quorum.c.segment().read_bytes()
+    quorum.c.segment().write_bytes(whole[:-1])
+    assert quorum.isr() == ALL
+
+    quorum.c.segment().write_bytes(whole)
+    assert quorum.isr() == ("kafka1",)
+
+
+# --- what was committed stays seen
+
+
+def test_a_quorum_that_is_lost_is_not_blind(quorum):
+    before = quorum.view.look()
+    shutil.rmtree(quorum.a.data)
+    shutil.rmtree(quorum.b.data)
+
+    assert quorum.view.look() == before
+    assert quorum.view.live_brokers() == ALL
+    assert quorum.view.agreed() == before.partitions
+
+    quorum.c.append(logs.change("t", 0, isr=[1]))
+    with pytest.raises(Blind, match="more may be committed"):
+        quorum.view.agreed()
+
+
+def test_nobody_s_disk_is_blind_and_the_last_view_is_kept(quorum):
+    before = quorum.view.look()
+    for copy in quorum.logs.copies:
+        shutil.rmtree(copy.data)
+
+    with pytest.raises(Blind, match="no controller's disk"):
+        quorum.view.look()
+    last = quorum.view.look_or_last()
+    assert (last.known, last.partitions) == (False, before.partitions)
+
+
+def test_wiped_disks_take_nothing_back(quorum):
+    quorum.a.append(logs.change("t", 0, isr=[1, 2]))
+    quorum.b.follow(quorum.a)
+    assert quorum.isr() == ("kafka1", "kafka2")
+
+    quorum.a.format()
+    quorum.b.format()
+    assert quorum.isr() == ("kafka1", "kafka2")
+    assert quorum.view.backs() == ()
+
+
+def test_a_wiped_controller_beside_a_lagging_one_is_a_finding(quorum):
+    """controller3 was cut off when the ISR shrank and kafka1's session ended. The power goes;
+    controller1 gets a new disk, controller2 stays down: controller3 leads from what it has."""
+    quorum.view.look()
+    kept = quorum.a.end
+    quorum.a.append(logs.change("t", 0, isr=[1, 2]))
+    quorum.a.append(logs.change("t", 0, leader=2, isr=[2]), logs.topic("u"))
+    quorum.a.append(logs.partition("u", 0))
+    quorum.b.follow(quorum.a)
+    was = quorum.view.look().partitions[0]
+    assert was.leader == "kafka2"
+
+    quorum.a.format()
+    quorum.c.elected(2)
+    assert quorum.view.look().partitions == (was,)
+    assert quorum.view.backs() == ()
+
+    quorum.a.follow(quorum.c)
+    assert quorum.view.look().partitions == (FIRST,)
+    (back,) = quorum.view.backs()
+    assert (back.offset, back.epoch, back.kept) == (quorum.b.end, 1, kept)
+    assert (back.now_offset, back.now_epoch) == (quorum.c.end, 2)
+    assert back.seen_ns < back.time_ns
+    assert back.partitions == (
+        PartitionBack(topic="t", partition=0, was=was, left=FIRST),
+        PartitionBack(
+            topic="u",
+            partition=0,
+            was=PartitionState(leader="kafka1", isr=ALL, leader_epoch=0, partition_epoch=0),
+            left=None,
+        ),
+    )
+    assert back.as_record()["partitions"][1]["left"] is None
+
+    quorum.c.append(logs.change("t", 0, leader=3, isr=[3]))
+    quorum.a.follow(quorum.c)
+    quorum.b.follow(quorum.c)
+    assert quorum.view.look().partitions[0].leader == "kafka3"
+    assert len(quorum.view.backs()) == 1
+
+
+def gone_on(quorum: Quorum) -> None:
+    """controller3 has none of five changes, and leads with controller1's new disk; then it makes
+    two of its own. Nobody looks meanwhile."""
+    quorum.view.look()
+    quorum.a.append(*[logs.change("t", 0, isr=[1, 2])] * 5)
+    quorum.b.follow(quorum.a)
+    quorum.view.look()
+    quorum.a.format()
+    quorum.c.elected(2)
+    quorum.c.append(logs.change("t", 0, isr=[3, 1]), logs.change("t", 0, isr=[3]))
+
+
+def test_what_is_left_is_told_though_the_later_quorum_has_gone_on(quorum):
+    gone_on(quorum)
+    quorum.a.follow(quorum.c)
+
+    assert quorum.isr() == ("kafka3",)
+    (back,) = quorum.view.backs()
+    assert [each.left for each in back.partitions] == [FIRST]
+
+
+@pytest.mark.parametrize(("partition_epoch", "lefts"), [(2, 1), (9, 0)])
+def test_where_no_log_goes_back_so_far_what_is_newer_now_did_not_go_back(
+    quorum, partition_epoch, lefts
+):
+    """The later quorum has made a snapshot, and begins its logs behind it."""
+    gone_on(quorum)
+    end, epochs = quorum.c.end, (0, partition_epoch)
+    quorum.c.snapshot(end, 2, logs.topic("t"), logs.partition("t", 0, isr=[3], epochs=epochs))
+    quorum.c.roll()
+    quorum.c.begin_at(end)
+
+    assert quorum.isr() == ("kafka3",)
+    (back,) = quorum.view.backs()
+    assert (back.kept, back.now_offset, len(back.partitions)) == (0, end, lefts)
+
+
+def test_in_a_dynamic_quorum_a_wiped_controller_is_no_voter(tmp_path):
+    """KIP-853: its disk has another id. So controller3 cannot go on with it alone."""
+    quorum = Quorum(tmp_path, dynamic=True)
+    quorum.view.look()
+    quorum.a.append(logs.change("t", 0, isr=[1, 2]))
+    quorum.b.follow(quorum.a)
+    assert quorum.isr() == ("kafka1", "kafka2")
+
+    quorum.a.format("another disk")
+    quorum.c.elected(2)
+    quorum.a.follow(quorum.c)
+    assert quorum.isr() == ("kafka1", "kafka2")
+    assert quorum.view.backs() == ()
+
+    quorum.b.elected(3)
+    quorum.c.follow(quorum.b)
+    assert quorum.isr() == ("kafka1", "kafka2")
+    assert quorum.view.controller() == "controller2"
+
+
+def test_all_disks_are_replaced_and_a_new_log_begins(quorum):
+    assert quorum.isr() == ALL
+    for copy in quorum.logs.copies:
+        copy.format()
+    quorum.a.elected(1)
+    quorum.spread()
+
+    assert quorum.view.look().partitions[0].leader is None
+    (back,) = quorum.view.backs()
+    assert (back.kept, back.now_offset, back.partitions[0].left) == (0, 1, None)
+
+
+# --- voters that change
+
+
+def test_voters_are_added_and_removed(tmp_path):
+    quorum = Quorum(tmp_path, dynamic=True)
+    a, b, c = quorum.a, quorum.b, quorum.c
+    assert quorum.view.voters() == CONTROLLERS
+
+    a.append(logs.voters((a.id, "controller1"), (b.id, "controller2")))
+    b.follow(a)
+    assert quorum.view.voters() == ("controller1", "controller2")
+
+    a.append(logs.change("t", 0, isr=[1]))
+    c.follow(a)  # no voter now
+    assert quorum.isr() == ALL
+    b.follow(a)
+    assert quorum.isr() == ("kafka1",)
+
+    a.append(logs.voters(*((each.id, f"controller{n}") for n, each in enumerate((a, b, c), 1))))
+    a.append(logs.change("t", 0, isr=[1, 2]))
+    assert quorum.isr() == ("kafka1",)
+    c.follow(a)
+    assert quorum.isr() == ("kafka1", "kafka2")
+    assert quorum.view.voters() == CONTROLLERS
+
+
+def test_nobody_is_named_as_a_voter_yet(tmp_path):
+    quorum = Quorum(tmp_path)
+    view = MetadataLogView(quorum.logs.nodes, "t", 1, quorum.logs.folders, None)
+
+    with pytest.raises(Blind, match="nothing of the metadata log is committed"):
+        view.look()
+
+
+# --- snapshots
+
+
+def shortened(quorum: Quorum, *copies: CopyOnDisk) -> None:
+    """These have a snapshot of all that is, and a log that begins behind it."""
+    end = quorum.a.end
+    for copy in copies:
+        copy.roll()
+        copy.snapshot(
+            end,
+            1,
+            logs.feature("metadata.version", 25),
+            logs.broker(1, quorum.epochs[1], fenced=False),
+            logs.topic("t"),
+            logs.partition("t", 0, isr=[1, 2], epochs=(3, 8)),
+        )
+        copy.begin_at(end)
+
+
+def test_a_log_that_begins_behind_a_snapshot(quorum):
+    shortened(quorum, quorum.a, quorum.b, quorum.c)
+    state = quorum.view.look().partitions[0]
+    assert (state.isr, state.leader_epoch, state.partition_epoch) == (("kafka1", "kafka2"), 3, 8)
+    assert quorum.view.live_brokers() == ("kafka1",)
+    assert quorum.view.controller() is None  # who was elected is not in it
+
+    quorum.a.append(logs.change("t", 0, isr=[1]))
+    quorum.b.follow(quorum.a)
+    assert quorum.isr() == ("kafka1",)
+
+
+def test_a_log_that_is_shortened_between_two_looks(quorum):
+    before = quorum.view.look()
+    shortened(quorum, quorum.a)
+    assert quorum.view.look() == before
+
+    quorum.a.append(logs.change("t", 0, isr=[1]))
+    quorum.b.follow(quorum.a)
+    assert (quorum.isr(), quorum.view.controller()) == (("kafka1",), "controller1")
+    assert quorum.view.backs() == ()
+
+
+def test_one_follower_was_given_a_snapshot(quorum):
+    """It has the same as the others, though its log shows the last part of it alone."""
+    quorum.view.look()
+    shortened(quorum, quorum.c)
+    quorum.a.append(logs.change("t", 0, isr=[1, 3]))
+    quorum.c.follow(quorum.a)
+
+    assert quorum.isr() == ("kafka1", "kafka3")
+
+
+def test_a_log_that_begins_where_no_snapshot_is_tells_nothing(quorum):
+    for copy in quorum.logs.copies:
+        copy.roll()
+        copy.begin_at(copy.end)
+        copy.append(logs.change("t", 0, isr=[1]))
+    quorum.b.follow(quorum.a)
+
+    with pytest.raises(Blind):
+        quorum.view.look()
+
+
+# --- recovery, and the beginning
+
+
+def test_a_cluster_has_recovered_when_all_is_there(quorum):
+    assert quorum.view.recovered(3) == (
+        "every broker is registered, every ISR has 3 members, every voter is level"
+    )
+
+    quorum.a.append(logs.no_op())
+    quorum.b.follow(quorum.a)
+    assert quorum.view.recovered(3) is None  # controller3 lags
+    quorum.c.follow(quorum.a)
+    assert quorum.view.recovered(3) is not None
+
+    quorum.a.append(logs.change("t", 0, isr=[1, 2]))
+    quorum.spread()
+    assert quorum.view.recovered(3) is None
+
+
+def test_a_wiped_voter_has_not_recovered(quorum):
+    quorum.view.look()
+    quorum.c.format()
+    assert quorum.view.recovered(3) is None
+
+    shutil.rmtree(quorum.c.data)
+    assert quorum.view.recovered(3) is None
+
+
+def test_it_waits_for_the_first_commit(quorum):
+    quorum.view.connect(timeout_s=1)
+    quorum.view.close()
+
+    for copy in quorum.logs.copies:
+        shutil.rmtree(copy.data)
+    view = MetadataLogView(quorum.logs.nodes, "t", 1, quorum.logs.folders, CONTROLLERS)
+    with pytest.raises(ClusterError, match="no controller's disk has the metadata log"):
+        view.connect(timeout_s=0.1)
+
+
+def test_a_record_that_nobody_here_can_read_is_blindness(quorum):
+    quorum.view.look()
+    quorum.a.append(logs.topic("u")[:-4])
+    quorum.spread()
+
+    with pytest.raises(Blind, match="metadata record 2 of version 0"):
+        quorum.view.look()
+
+
+def test_a_copy_that_appears_while_all_are_read_does_not_count_yet(quorum, monkeypatch):
+    """Its epoch was not told of when the others were read."""
+    quorum.view.look()
+    quorum.a.append(logs.change("t", 0, isr=[1]))
+    quorum.b.follow(quorum.a)
+    late = quorum.view._reader._disks[quorum.b.id]
+    answers = iter([None, late.read()])
+    monkeypatch.setattr(late, "read", lambda: next(answers, None))
+
+    assert quorum.isr() == ALL
+
+
+def test_a_voter_whose_folder_nobody_knows_counts_as_one_without_a_copy(quorum):
+    folders = {"controller1": quorum.a.folder}
+    view = MetadataLogView(quorum.logs.nodes, "t", 1, folders, CONTROLLERS)
+
+    with pytest.raises(Blind, match="nothing of the metadata log is committed"):
+        view.look()
+
+
+def test_that_it_went_back_is_kept_though_nobody_can_say_to_what(quorum):
+    gone_on(quorum)
+    end = quorum.c.end
+    quorum.c.snapshot(end, 2, logs.topic("t")[:-2])
+    quorum.c.roll()
+    quorum.c.begin_at(end)
+
+    with pytest.raises(Blind, match="cannot be read"):
+        quorum.view.look()
+    (back,) = quorum.view.backs()
+    assert (back.now_offset, back.partitions) == (end, ())
