@@ -75,6 +75,8 @@ VIEW_COLUMNS: Final = (
     ("leader_epoch", "int32"),
     ("controller", "string"),
     ("since_ns", "int64"),
+    ("elr", "list<string>"),
+    ("partition_epoch", "int32"),
 )
 BLIND_COLUMNS: Final = (("run_id", "string"), ("start_ns", "int64"), ("end_ns", "int64"))
 WATERMARK_COLUMNS: Final = (
@@ -134,7 +136,12 @@ SMALL_TABLES: Final = {
     "findings": FINDING_COLUMNS,
 }
 # What older histories do not have; read as null.
-ADDED: Final = frozenset({"since_ns", "instance", "transaction", "generation", "epoch"})
+ADDED: Final = frozenset(
+    {
+        *("since_ns", "instance", "transaction", "generation", "epoch"),
+        *("elr", "partition_epoch"),
+    }
+)
 # The tables that older histories do not have; read as empty.
 ADDED_TABLES: Final = frozenset({"kept"})
 # What sealing writes in every row of a small table; elsewhere null is "not known".

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
-from harness.cluster.view.state import BLIND, ClusterView, View
+from harness.cluster.view.state import BLIND, ClusterView, PartitionState, View
 from harness.waiting import Every
 
 LOOK_EVERY_S = 0.05
@@ -63,4 +64,12 @@ class Watcher:
                 leader_epoch=state.leader_epoch,
                 controller=view.controller,
                 since_ns=self._seen_ns,
+                **_told_by_some(state),
             )
+
+
+def _told_by_some(state: PartitionState) -> dict[str, Any]:
+    """What only some views tell of a partition; where one does, an empty ELR is told as well."""
+    if state.partition_epoch is None:
+        return {}
+    return {"elr": list(state.elr), "partition_epoch": state.partition_epoch}

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -11,6 +12,7 @@ from harness.history import sealing, tables
 from harness.history.record_format import FAIL, INFO, LOOKUP, NOTHING, OK, READ, SEND
 from harness.history.recorder import Recorder
 from harness.history.sealing import seal
+from harness.history.stored_tables import rows_in
 from tests.support.recorded_runs import (
     KILL,
     RUN_ID,
@@ -272,4 +274,25 @@ def test_views_and_blind_stretches_are_tables(run: Path) -> None:
         run, "blind"
     )
     (change,) = sealed_rows(run, "views")
-    assert (1, 0, None, ["kafka1"], 3, "kafka1", None) == tuple(change.values())
+    assert (1, 0, None, ["kafka1"], 3, "kafka1", None, None, None) == tuple(change.values())
+
+
+def test_a_view_by_kraft_s_log_has_the_elr_and_the_partition_epoch(run: Path) -> None:
+    """Nobody leads, nobody is in the ISR, and kafka1 may lead all the same."""
+    view = {"event": "view", "partition": 0, "leader": None, "isr": [], "leader_epoch": 3}
+    write_side_file(run, "views", {**view, "elr": ["kafka1"], "partition_epoch": 7})
+    seal(run)
+
+    (change,) = sealed_rows(run, "views")
+    assert ([], ["kafka1"], 7) == (change["isr"], change["elr"], change["partition_epoch"])
+
+
+def test_views_of_an_older_history_have_neither(tmp_path: Path) -> None:
+    """As they were sealed before: the columns are not there, and null is not known."""
+    older = [each for each in tables.VIEW_COLUMNS if each[0] not in ("elr", "partition_epoch")]
+    row = {"run_id": "r", "time_ns": 1, "partition": 0, "isr": ["kafka1"], "leader_epoch": 3}
+    made = pa.Table.from_pylist([row], tables.schema(older))
+    pq.write_table(made, tmp_path / "views.parquet")
+
+    (read,) = rows_in((tmp_path / "views.parquet").read_bytes(), tables.VIEW_COLUMNS)
+    assert (["kafka1"], None, None) == (read["isr"], read["elr"], read["partition_epoch"])

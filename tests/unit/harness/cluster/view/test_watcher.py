@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 from harness.cluster.view.state import Blind, ClusterView, PartitionState, View
@@ -58,3 +59,18 @@ def test_a_look_that_nobody_answered_shows_no_state() -> None:
     assert [line["event"] for line in blind] == ["view", "blind", "blind", "view"]
     assert blind[-1]["since_ns"] is not None
     assert before[-1]["isr"] == blind[-1]["isr"] == ["kafka2"]
+
+
+def test_elr_and_partition_epoch_are_written_where_they_are_told() -> None:
+    """An empty ISR and an empty ELR are a state; ZooKeeper's lines have neither column."""
+    (plain,) = written_after(ONE)
+    assert {"elr", "partition_epoch"}.isdisjoint(plain)
+
+    gone = PartitionState(leader=None, isr=(), leader_epoch=3, elr=("kafka1",), partition_epoch=7)
+    cleared = replace(gone, elr=(), partition_epoch=8)
+    lines = written_after(*(replace(ONE, partitions=(state,)) for state in (gone, cleared)))
+
+    assert [(line["isr"], line["elr"], line["partition_epoch"]) for line in lines] == [
+        ([], ["kafka1"], 7),
+        ([], [], 8),
+    ]
