@@ -61,7 +61,7 @@ def _start_cluster(run: Run, closing: ExitStack) -> Running:
     cluster.start()
     _record_nodes(run, cluster)
     scenario = topic.own(run.record.scenario, cluster, run.folder)
-    view = view_of(cluster, scenario.topic.name, scenario.topic.partitions)
+    view = view_of(cluster, scenario)
     view.connect(timeout_s=run.deadline.within(VIEW_LIMIT_S))
     closing.callback(view.close)
     run.screen.say(f"{len(cluster.nodes)} nodes up in {time.monotonic() - begin_s:.1f} s")
