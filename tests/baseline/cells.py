@@ -129,6 +129,7 @@ def nodes_of(target: str, zookeepers: int = 3) -> tuple[str, ...]:
     Of a lot it is said how it fell: `one` hits a follower, `random` and `majority` the leader.
     """
     ensemble = tuple(f"zk{number + 1}" for number in range(zookeepers))
+    target = target.replace("quorum-", "zk-")  # beside ZooKeeper, two words for one thing
     return {
         "leader": (LEADER,),
         "follower": ("kafka3",),
