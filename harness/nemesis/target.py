@@ -68,6 +68,7 @@ class Setting:
     any_broker: bool = False  # brokers are named by ids that are not known yet
     controllers: int = 0  # of KRaft, nodes of their own or, `combined`, the first brokers
     combined: bool = False
+    elr: bool = False  # whether partitions have eligible leader replicas (KIP-966)
 
     @property
     def keeper(self) -> Role:

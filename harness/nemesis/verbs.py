@@ -11,7 +11,8 @@ from harness.nemesis.faults import clock, command, pods
 from harness.nemesis.faults.admin import (
     decommission,
     dump_log,
-    elections_and_reassignments,
+    elections,
+    reassignments,
     settings,
 )
 from harness.nemesis.faults.disks import flip_bit, power, storage, writes
@@ -32,10 +33,10 @@ VERBS: dict[str, Verb] = {
     "corrupt": netem.CORRUPT,
     "roll": restarts.ROLL,
     "crash-loop": restarts.CRASH_LOOP,
-    "elect": elections_and_reassignments.ELECT,
-    "move-leader": elections_and_reassignments.MOVE_LEADER,
-    "reassign": elections_and_reassignments.REASSIGN,
-    "raise-replication": elections_and_reassignments.RAISE_REPLICATION,
+    "elect": elections.ELECT,
+    "move-leader": elections.MOVE_LEADER,
+    "reassign": reassignments.REASSIGN,
+    "raise-replication": reassignments.RAISE_REPLICATION,
     "decommission": decommission.DECOMMISSION,
     "set-config": settings.SET_CONFIG,
     "add-partitions": settings.ADD_PARTITIONS,
