@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.cluster.capabilities import Ensemble, Preparable, Processes, Restarts
+from harness.cluster.capabilities import Operated, Preparable, Processes, Restarts
 from harness.model.effects import Effects
 from harness.model.plan import Telling
 from harness.nemesis import plan
@@ -185,8 +185,8 @@ def test_who_ends_processes_needs_them_to_stay_down() -> None:
     assert Processes in VERBS["pause"].needs
 
 
-def test_an_operator_s_commands_need_an_ensemble_that_is_the_harness_s_to_ask() -> None:
-    needing = {name for name in EFFECTS if Ensemble in VERBS[name].needs}
+def test_an_operator_s_commands_need_a_cluster_that_is_the_harness_s_to_operate() -> None:
+    needing = {name for name in EFFECTS if Operated in VERBS[name].needs}
 
     assert needing == {
         "elect",
