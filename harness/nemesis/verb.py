@@ -116,6 +116,7 @@ LeftFault = Mapping[str, Any]  # of harness.nemesis.undo_record
 LeftCommands = Callable[[LeftFault, Mapping[str, Mapping[str, Any]]], list[LeftCommand]]
 NODES: frozenset[Role] = frozenset({"broker", "zookeeper", "controller"})
 BROKERS: frozenset[Role] = frozenset({"broker"})
+KAFKAS: frozenset[Role] = BROKERS | {"controller"}
 PROCESSES: frozenset[Role] = NODES | {"client"}
 
 
@@ -179,10 +180,13 @@ class Verb:
     def effects_at(self, target: Target, given: Mapping[str, Any]) -> Effects | None:
         """What a fault with these options can do; None: not known.
 
-        Effects that are no function are those at a node, from which those at a worker follow.
+        Effects that are no function are those at a broker, from which those at a worker or at a
+        controller follow.
         """
         if callable(self.effects):
             return self.effects(self.options.of(given), target)
         if target.kind == "client":
             return self.effects.at_worker()
+        if target.kind == "controller":
+            return self.effects.at_controller()
         return self.effects

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +134,34 @@ def test_a_cut_by_shape_is_among_nodes() -> None:
 def test_what_hits_a_worker_touches_no_node(at: str) -> None:
     assert effects("kill", at) == Effects(clients_only=True, ends_processes=True)
     assert effects("pause", at) == Effects(clients_only=True, halts_processes=True)
+
+
+@pytest.mark.parametrize("verb", ["lose-disk", "lose-power", "kill"])
+def test_a_controller_has_no_record_to_lose(verb: str) -> None:
+    setting = replace(SETTING, zookeepers=0, controllers=3)
+    at = target_of("controller1", setting)
+    assert at is not None
+
+    told = VERBS[verb].effects_at(at, {})
+
+    assert told is not None
+    assert (told.takes, told.ends_processes) == ("nothing", True)
+
+
+def test_verbs_of_processes_disks_and_power_hit_controllers_or_say_why_not() -> None:
+    setting = replace(SETTING, zookeepers=0, controllers=3)
+    at = target_of("quorum-leader", setting)
+    assert at is not None
+    assert at.kind == "controller"
+    frozen = VERBS["freeze-disk"]
+
+    assert {"roll", "lose-power", "lose-disk", "fill-disk", "slow-disk", "fail-disk"} == {
+        name
+        for name, verb in VERBS.items()
+        if verb.hits == {"broker", "controller"} and verb is not frozen
+    }
+    assert "use fill-disk or fail-disk" in str(frozen.impossible(setting, at, frozen.options()))
+    assert frozen.impossible(setting, target("leader"), frozen.options()) is None
 
 
 def test_changed_settings_are_kept_as_kafka_spells_them() -> None:
