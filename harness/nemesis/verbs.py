@@ -14,6 +14,7 @@ from harness.nemesis.faults.admin import (
     elections,
     reassignments,
     settings,
+    voters,
 )
 from harness.nemesis.faults.disks import flip_bit, power, storage, writes
 from harness.nemesis.faults.network import cut_answers, links, netem, shaping
@@ -40,6 +41,8 @@ VERBS: dict[str, Verb] = {
     "decommission": decommission.DECOMMISSION,
     "set-config": settings.SET_CONFIG,
     "add-partitions": settings.ADD_PARTITIONS,
+    "remove-controller": voters.REMOVE_CONTROLLER,
+    "add-controller": voters.ADD_CONTROLLER,
     "cut-answers": cut_answers.CUT_ANSWERS,
     "dump-log": dump_log.DUMP_LOG,
     "freeze-disk": storage.FREEZE_DISK,

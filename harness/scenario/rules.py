@@ -13,12 +13,7 @@ from harness.cluster.client_security import is_secret
 from harness.cluster.node_settings import OWNED_BY_HARNESS
 from harness.model.client_settings import acks_of, by_one_name
 from harness.model.kafka_releases import cannot_be, default_metadata
-from harness.model.scenario import (
-    ClusterPart,
-    FaultPart,
-    Scenario,
-    WorkloadPart,
-)
+from harness.model.scenario import ClusterPart, FaultPart, Scenario, WorkloadPart
 from harness.model.spelling import did_you_mean
 from harness.model.worker_kinds import can_be_hit, has_group, kind_named
 from harness.nemesis.target import Setting, Target
@@ -372,6 +367,7 @@ def setting_of(scenario: Scenario) -> Setting:
         zookeepers=cluster.zookeepers if cluster.has_zookeeper else 0,
         controllers=0 if cluster.has_zookeeper else cluster.controllers,
         combined=cluster.metadata == "kraft-combined",
+        dynamic=cluster.voters == "dynamic",
         elr=cluster.has_elr,
         partitions=topic.partitions,
         replicas=topic.replication_factor,

@@ -8,33 +8,50 @@ the next is asked; who took the last one is asked first. Where no broker takes i
 and where Kafka says no, NotInTime with its words: it may say yes later.
 
 Every broker from 2.4 on knows them: elections have types (KIP-460), replicas are moved by requests
-(KIP-455). The library takes a tenth of a second to import: who needs this module imports it only
-once it is needed.
+(KIP-455); from 3.9 on who votes in KRaft's quorum can be changed (KIP-853).
+
+The library takes a tenth of a second to import: who needs this module imports it only once it is
+needed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
+from uuid import UUID
 
 from kafka.errors import for_code
 from kafka.protocol.admin import (
     AlterPartitionReassignmentsRequest,
+    DescribeQuorumRequest,
     ElectLeadersRequest,
     ListPartitionReassignmentsRequest,
 )
 from kafka.protocol.metadata import MetadataRequest
 
+from harness.cluster.admin.messages import AddRaftVoterRequest, RemoveRaftVoterRequest
 from harness.cluster.nodes import Node, NotInTime, brokers
 from harness.cluster.view.brokers import VERSION, Answer, answer_of
 from harness.cluster.view.connection import Link, Unanswered
+from harness.cluster.view.quorum import metadata_log
 from harness.cluster.view.state import Blind
 
 Election = Literal["preferred", "unclean"]
 _ELECTIONS: Mapping[Election, int] = {"preferred": 0, "unclean": 1}
 WITHIN_MS = 2000  # less than a link waits
 NOT_CONTROLLER, ELECTION_NOT_NEEDED = 41, 84
+LISTENER = "CONTROLLER"  # of controllers among themselves, as harness.cluster.node_settings has it
 T = TypeVar("T")
+Directories = Mapping[int, UUID]  # by the controller's id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Members:
+    """Who votes in KRaft's quorum, and who only follows its log, with their directories."""
+
+    voters: Directories
+    observers: Directories
 
 
 class Requests:
@@ -105,6 +122,40 @@ class Requests:
         return frozenset(
             (each.name, one.partition_index) for each in said.topics for one in each.partitions
         )
+
+    def quorum(self) -> Members:
+        """Who votes, and who only follows. Raises Blind, NotInTime."""
+        request = DescribeQuorumRequest(topics=[metadata_log()], version=2)
+
+        def results(said: Any) -> Iterator[tuple[str, Any]]:
+            yield "the quorum", said.topics[0].partitions[0]
+
+        (partition,) = self._carried_out(request, results).topics[0].partitions
+        return Members(
+            voters={one.replica_id: one.replica_directory_id for one in partition.current_voters},
+            observers={one.replica_id: one.replica_directory_id for one in partition.observers},
+        )
+
+    def add_voter(self, node: Node, directory: UUID) -> None:
+        """Let a controller vote that follows the log. Raises Blind, NotInTime."""
+        host, _, port = node.quorum_endpoint.rpartition(":")
+        listener = AddRaftVoterRequest.Listener(name=LISTENER, host=host, port=int(port))
+        request = AddRaftVoterRequest(
+            cluster_id=None,
+            timeout_ms=WITHIN_MS,
+            voter_id=node.id,
+            voter_directory_id=directory,
+            listeners=[listener],
+            version=0,
+        )
+        self._carried_out(request, lambda _: ())
+
+    def remove_voter(self, voter: int, directory: UUID) -> None:
+        """Let a controller vote no more. Raises Blind, NotInTime."""
+        request = RemoveRaftVoterRequest(
+            cluster_id=None, voter_id=voter, voter_directory_id=directory, version=0
+        )
+        self._carried_out(request, lambda _: ())
 
     def _carried_out(
         self, request: Any, results: Callable[[Any], Iterable[tuple[str, Any]]]

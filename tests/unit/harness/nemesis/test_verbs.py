@@ -55,6 +55,8 @@ EFFECTS = {
     "decommission": Effects(leadership="anywhere", ends_processes=True),
     "set-config": Effects(topic_settings={"retention.ms": "86400000"}),
     "add-partitions": NONE,
+    "remove-controller": NONE,
+    "add-controller": NONE,
     "cut-answers": NONE,
     "dump-log": NONE,
     "freeze-disk": ENDED,
@@ -225,6 +227,8 @@ def test_an_operator_s_commands_need_a_cluster_that_is_the_harness_s_to_operate(
         "decommission",
         "set-config",
         "add-partitions",
+        "remove-controller",
+        "add-controller",
     }
     assert VERBS["command"].needs == ()
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from uuid import UUID
 
 import pytest
 from kafka.protocol.admin import (
     AlterPartitionReassignmentsResponse,
+    DescribeQuorumResponse,
     ElectLeadersResponse,
     ListPartitionReassignmentsResponse,
 )
 from kafka.protocol.metadata import MetadataResponse
 
 from harness.cluster.admin import requests
+from harness.cluster.admin.messages import AddRaftVoterResponse, RemoveRaftVoterResponse
 from harness.cluster.admin.requests import Requests
-from harness.cluster.local.backend import local_nodes
+from harness.cluster.local.backend import kraft_nodes, local_nodes
 from harness.cluster.nodes import NotInTime
 from harness.cluster.view.connection import Unanswered
 from harness.cluster.view.state import Blind
@@ -142,6 +145,32 @@ def test_what_is_moved_is_listed(trio):
     )
 
     assert all_say(trio, lambda _: said).moving() == {("t", 3)}
+
+
+def test_who_votes_is_asked_of_the_quorum_and_changed_there(trio):
+    old, new = UUID(int=1), UUID(int=2)
+    of_topic = DescribeQuorumResponse.TopicData
+    state = of_topic.PartitionData.ReplicaState
+    partition = of_topic.PartitionData(
+        partition_index=0,
+        error_code=OK,
+        leader_id=102,
+        current_voters=[state(replica_id=102, replica_directory_id=old)],
+        observers=[state(replica_id=101, replica_directory_id=new)],
+    )
+    topic = of_topic(topic_name="__cluster_metadata", partitions=[partition])
+    said = DescribeQuorumResponse(error_code=OK, topics=[topic], version=2)
+    found = all_say(trio, lambda _: said).quorum()
+    assert (found.voters, found.observers) == ({102: old}, {101: new})
+
+    controller = kraft_nodes(3, 3, combined=False)[0]
+    all_say(trio, lambda _: AddRaftVoterResponse(error_code=OK)).add_voter(controller, new)
+    (listener,) = trio.last.listeners
+    assert (trio.last.voter_id, listener.host, listener.port) == (101, "10.77.0.11", 9093)
+    with pytest.raises(NotInTime, match="RemoveRaftVoterRequest: refused: one at a time"):
+        all_say(
+            trio, lambda _: RemoveRaftVoterResponse(error_code=7, error_message="one at a time")
+        ).remove_voter(101, old)
 
 
 def test_a_broker_that_has_just_started_and_knows_nothing_is_passed_over(trio):
