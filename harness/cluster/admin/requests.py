@@ -30,7 +30,7 @@ from kafka.protocol.admin import (
 )
 from kafka.protocol.metadata import MetadataRequest
 
-from harness.cluster.admin.messages import AddRaftVoterRequest, RemoveRaftVoterRequest
+from harness.cluster.admin.voter_messages import AddRaftVoterRequest, RemoveRaftVoterRequest
 from harness.cluster.nodes import Node, NotInTime, brokers
 from harness.cluster.view.brokers import VERSION, Answer, answer_of
 from harness.cluster.view.connection import Link, Unanswered
