@@ -59,9 +59,10 @@ def test_an_unclean_election_lets_a_broker_lead_that_lacks_records(
     assert run.report["anomalies"]["lost"]["count"] > 0
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    return carried_out("admin.toml", tmp_path_factory.mktemp("admin"))
+@pytest.fixture(scope="module", params=["3.9", "4.4"])
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    folder = tmp_path_factory.mktemp("admin")
+    return carried_out("admin.toml", folder, f"--kafka={request.param}")
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from harness.cluster.capabilities import Operated
-from harness.cluster.nodes import Role, controllers
+from harness.cluster.nodes import NotInTime, Role, controllers
 from harness.model.effects import Effects
 from harness.nemesis.faults.admin.reassignments import now_and_then
 from harness.nemesis.options import Options
@@ -69,9 +69,8 @@ def _votes_by_now(injection: Injection) -> str | None:
     node, memo, found = injection.node, injection.memo, injection.requests.quorum()
     if memo["directory"] is None:
         if node.id not in found.observers:
-            if node.id in found.voters:
-                raise DoesNothing(f"{node.name} votes already; {_voters(injection, found)}")
-            return None  # it has not been heard of yet
+            # It votes, or, just started with another disk, has not been heard of yet.
+            raise NotInTime(f"{node.name} does not follow the log; {_voters(injection, found)}")
         memo["directory"] = found.observers[node.id]
     voting = found.voters.get(node.id)
     if voting is not None and voting != memo["directory"]:

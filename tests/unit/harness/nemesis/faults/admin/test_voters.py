@@ -14,7 +14,7 @@ from harness.cluster.admin import requests
 from harness.cluster.admin.requests import Members
 from harness.cluster.capabilities import Cluster
 from harness.cluster.local.backend import kraft_nodes
-from harness.cluster.nodes import Node
+from harness.cluster.nodes import Node, NotInTime
 from harness.cluster.view.state import ClusterView, View
 from harness.nemesis.faults.admin import reassignments
 from harness.nemesis.options import Options
@@ -115,14 +115,16 @@ def test_one_whose_disk_was_replaced_votes_in_the_place_of_the_lost_one(quorum: 
     assert quorum.asked == [("remove", 101, OLD), ("add", 101, NEW)]
 
 
-def test_who_votes_is_not_added(quorum: Quorum) -> None:
+def test_who_votes_is_not_added_but_may_be_heard_of_with_another_disk(quorum: Quorum) -> None:
     verb, made = VERBS["add-controller"], injection()
     verb.inject(made)
-    with pytest.raises(DoesNothing, match="controller1 votes already"):
+    with pytest.raises(NotInTime, match="controller1 does not follow the log; voters: controller1"):
         verb.bit(made)
-    del quorum.voters[101]
+    assert quorum.asked == []
+    quorum.observers[101] = NEW
+    verb.bit(made)
 
-    assert verb.bit(made) is None  # nobody has heard of it
+    assert quorum.asked == [("remove", 101, OLD)]
 
 
 @pytest.mark.parametrize(
