@@ -256,11 +256,11 @@ class Preparable(Protocol):
 
 
 @runtime_checkable
-class Ensemble(Protocol):
-    """A cluster whose ZooKeepers are the harness's to ask and to tell: by them an operator's
-    commands (elections, reassignments, settings) are carried out, or proved."""
+class Operated(Protocol):
+    """A cluster that the harness has set up, and so may operate: what an operator asks of brokers
+    (elections, reassignments, settings) may be asked of them."""
 
-    zoo: Mapping[str, str | int | float | bool]  # their settings, beyond the defaults
+    server: Mapping[str, str | int | float | bool]  # their settings, beyond the defaults
 
 
 @runtime_checkable
@@ -304,7 +304,7 @@ CAPABILITIES: tuple[type, ...] = (
     Syscalls,
     Clocks,
     Preparable,
-    Ensemble,
+    Operated,
     Secured,
     Foreign,
 )

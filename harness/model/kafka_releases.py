@@ -27,6 +27,8 @@ DEFAULT: Final = "3.9.2"
 NEWEST: Final = PINNED[-1]
 OLDEST: Final = (2, 4)  # whose metadata tells reliable leader epochs (KAFKA-9212)
 KRAFT_SINCE, DYNAMIC_SINCE, ZOOKEEPER_BELOW = (3, 3), (3, 9), (4, 0)
+ELR: Final = "eligible.leader.replicas.version"  # a feature (KIP-966)
+ELR_SINCE: Final = (4, 1)  # by default
 
 
 def numbers(release: str) -> tuple[int, ...]:

@@ -68,6 +68,8 @@ class Setting:
     any_broker: bool = False  # brokers are named by ids that are not known yet
     controllers: int = 0  # of KRaft, nodes of their own or, `combined`, the first brokers
     combined: bool = False
+    dynamic: bool = False  # whether the quorum's own log says who votes (KIP-853)
+    elr: bool = False  # whether partitions have eligible leader replicas (KIP-966)
 
     @property
     def keeper(self) -> Role:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from harness.cluster.admin.admin import Admin
 from harness.cluster.capabilities import Clients, Cluster, client_settings
-from harness.cluster.nodes import ClusterError, Node, Role
-from harness.cluster.view.state import ClusterView, Znodes
+from harness.cluster.nodes import Node, Role
+from harness.cluster.view.state import ClusterView
 from harness.model.effects import Effects
 from harness.model.plan import Telling
 from harness.model.scenario import FaultPart
 from harness.nemesis import options
 from harness.nemesis.options import Options
 from harness.nemesis.target import Roles, Setting, Target
+
+if TYPE_CHECKING:
+    from harness.cluster.admin.requests import Requests
 
 
 def keep_nothing(_: Sequence[Node]) -> None:
@@ -54,20 +57,22 @@ class Injection:
         return self.nodes[0]
 
     @property
-    def zookeeper(self) -> Znodes:
-        """The view, for verbs that go through znodes. Raises ClusterError where it has none."""
-        if not hasattr(self.view, "znode"):
-            raise ClusterError(
-                "this fault needs ZooKeeper, which the harness cannot reach in this cluster"
-            )
-        return cast(Znodes, self.view)
+    def requests(self) -> Requests:
+        """For what only the protocol has: one for the whole injection, which knows who takes it."""
+        # Takes a tenth of a second to import, and few faults need it.
+        from harness.cluster.admin.requests import Requests  # noqa: PLC0415
+
+        if "requests" not in self.memo:
+            given = client_settings(self.cluster)
+            self.memo["requests"] = Requests(self.cluster.nodes, given)
+        return cast(Requests, self.memo["requests"])
 
     def admin(self) -> Admin:
         """A client of its own: an old one may know an old controller."""
         return Admin(self.cluster.nodes, client_settings(self.cluster))
 
 
-def always_possible(_: Setting, __: Target) -> str | None:
+def always_possible(_: Setting, __: Target, ___: Options) -> str | None:
     """Of a verb that asks nothing of the scenario."""
     return None
 
@@ -111,6 +116,7 @@ LeftFault = Mapping[str, Any]  # of harness.nemesis.undo_record
 LeftCommands = Callable[[LeftFault, Mapping[str, Mapping[str, Any]]], list[LeftCommand]]
 NODES: frozenset[Role] = frozenset({"broker", "zookeeper", "controller"})
 BROKERS: frozenset[Role] = frozenset({"broker"})
+KAFKAS: frozenset[Role] = BROKERS | {"controller"}
 PROCESSES: frozenset[Role] = NODES | {"client"}
 
 
@@ -153,8 +159,8 @@ class Verb:
     alone: bool = False  # one at a time in the cluster, of all verbs that say so: reassignments
     hits: frozenset[Role] = NODES
     targets: tuple[str, ...] = ()  # empty: any that means a kind of node in `hits`
-    impossible: Callable[[Setting, Target], str | None] = always_possible
-    idle: Callable[[Roles, frozenset[str]], str | None] | None = None
+    impossible: Callable[[Setting, Target, Options], str | None] = always_possible
+    idle: Callable[[Roles, frozenset[str], Options], str | None] | None = None
     during: Callable[[Injection], object] | None = None
     # Other ends of links that it names, by its options as the scenario has them.
     ends: Callable[[Mapping[str, Any]], frozenset[str]] = named_in_from
@@ -174,10 +180,13 @@ class Verb:
     def effects_at(self, target: Target, given: Mapping[str, Any]) -> Effects | None:
         """What a fault with these options can do; None: not known.
 
-        Effects that are no function are those at a node, from which those at a worker follow.
+        Effects that are no function are those at a broker, from which those at a worker or at a
+        controller follow.
         """
         if callable(self.effects):
             return self.effects(self.options.of(given), target)
         if target.kind == "client":
             return self.effects.at_worker()
+        if target.kind == "controller":
+            return self.effects.at_controller()
         return self.effects

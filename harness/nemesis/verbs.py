@@ -11,8 +11,10 @@ from harness.nemesis.faults import clock, command, pods
 from harness.nemesis.faults.admin import (
     decommission,
     dump_log,
-    elections_and_reassignments,
+    elections,
+    reassignments,
     settings,
+    voters,
 )
 from harness.nemesis.faults.disks import flip_bit, power, storage, writes
 from harness.nemesis.faults.network import cut_answers, links, netem, shaping
@@ -32,13 +34,15 @@ VERBS: dict[str, Verb] = {
     "corrupt": netem.CORRUPT,
     "roll": restarts.ROLL,
     "crash-loop": restarts.CRASH_LOOP,
-    "elect": elections_and_reassignments.ELECT,
-    "move-leader": elections_and_reassignments.MOVE_LEADER,
-    "reassign": elections_and_reassignments.REASSIGN,
-    "raise-replication": elections_and_reassignments.RAISE_REPLICATION,
+    "elect": elections.ELECT,
+    "move-leader": elections.MOVE_LEADER,
+    "reassign": reassignments.REASSIGN,
+    "raise-replication": reassignments.RAISE_REPLICATION,
     "decommission": decommission.DECOMMISSION,
     "set-config": settings.SET_CONFIG,
     "add-partitions": settings.ADD_PARTITIONS,
+    "remove-controller": voters.REMOVE_CONTROLLER,
+    "add-controller": voters.ADD_CONTROLLER,
     "cut-answers": cut_answers.CUT_ANSWERS,
     "dump-log": dump_log.DUMP_LOG,
     "freeze-disk": storage.FREEZE_DISK,

@@ -13,15 +13,10 @@ from harness.cluster.client_security import is_secret
 from harness.cluster.node_settings import OWNED_BY_HARNESS
 from harness.model.client_settings import acks_of, by_one_name
 from harness.model.kafka_releases import cannot_be, default_metadata
-from harness.model.scenario import (
-    ClusterPart,
-    FaultPart,
-    Scenario,
-    WorkloadPart,
-)
+from harness.model.scenario import ClusterPart, FaultPart, Scenario, WorkloadPart
 from harness.model.spelling import did_you_mean
 from harness.model.worker_kinds import can_be_hit, has_group, kind_named
-from harness.nemesis.target import Setting
+from harness.nemesis.target import Setting, Target
 from harness.nemesis.targets import TARGETS, target_of
 from harness.nemesis.verbs import VERBS
 from harness.scenario.entries import entry_name
@@ -355,8 +350,13 @@ def target_problems(fault: FaultPart, scenario: Scenario) -> list[str]:
     if target.kind not in verb.hits:
         kinds = " or ".join(f"a {role}" for role in sorted(verb.hits))
         return [f"target: {verb.name} does not apply to {target.name}, only to {kinds}"]
-    why = verb.impossible(setting, target)
-    return [f"verb: {verb.name}: {why}"] if why else []
+    return [f"verb: {verb.name}: {why}" for why in _impossible(fault, setting, target) if why]
+
+
+def _impossible(fault: FaultPart, setting: Setting, target: Target) -> Iterator[str | None]:
+    verb = VERBS[fault.verb]
+    if not verb.problems(fault.options):  # which are told by themselves
+        yield verb.impossible(setting, target, verb.options.of(fault.options))
 
 
 def setting_of(scenario: Scenario) -> Setting:
@@ -367,6 +367,8 @@ def setting_of(scenario: Scenario) -> Setting:
         zookeepers=cluster.zookeepers if cluster.has_zookeeper else 0,
         controllers=0 if cluster.has_zookeeper else cluster.controllers,
         combined=cluster.metadata == "kraft-combined",
+        dynamic=cluster.voters == "dynamic",
+        elr=cluster.has_elr,
         partitions=topic.partitions,
         replicas=topic.replication_factor,
         workers=can_be_hit(work),

@@ -84,10 +84,11 @@ def called(
     return Ran(code=code, out=out.read(), err=err.read(), folder=None)
 
 
-def carried_out(scenario: str, folder: Path, limit_s: float = 600) -> Ran:
+def carried_out(scenario: str, folder: Path, *more: str, limit_s: float = 600) -> Ran:
     """One run of a scenario file beside the tests, for all tests of a module."""
     file = ROOT / "tests" / "live" / "local" / scenario
     argv = [*COMMAND, "run", str(file), "--seed", "7", "--no-check", "--results", str(folder)]
+    argv += more
     return ran(argv, folder, limit_s=limit_s)
 
 

@@ -1,4 +1,4 @@
-"""What the harness asks of the brokers: topics, log ends, elections, settings.
+"""What the harness asks of the brokers by confluent_kafka: topics, log ends, settings.
 
 While faults are in force only faults themselves come here, those that an operator's commands are;
 each makes an Admin of its own, since an old client may know an old controller.
@@ -7,11 +7,10 @@ each makes an Admin of its own, since an old client may know an old controller.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from confluent_kafka import ElectionType, IsolationLevel, KafkaException, TopicPartition
+from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AlterConfigOpType,
     ConfigEntry,
@@ -84,19 +83,6 @@ class Admin:
         )
         ends = {tp.partition: future.result().offset for tp, future in futures.items()}
         return tuple(ends[p] for p in range(partitions))
-
-    # Elections
-
-    def elect_preferred(self, topic: str, partitions: Sequence[int]) -> None:
-        """Ask for a preferred election; whether it happened shows in ZooKeeper alone.
-
-        A refusal (no controller yet, the preferred leader not in the ISR) is passed over.
-        """
-        wanted = [TopicPartition(topic, number) for number in partitions]
-        # Without time limits of its own: confluent-kafka 2.16 raises SystemError over both of them.
-        asked = self._connection.client.elect_leaders(ElectionType.PREFERRED, wanted)
-        with suppress(KafkaException, TimeoutError):
-            asked.result(timeout=CREATE_LIMIT_S)
 
     # Settings
 

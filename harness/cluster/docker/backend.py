@@ -10,7 +10,7 @@ from typing import Any
 
 from harness.cluster import node_settings
 from harness.cluster.backend import Backend
-from harness.cluster.capabilities import Cluster, Companions, Ensemble, Links, Processes, Restarts
+from harness.cluster.capabilities import Cluster, Companions, Links, Operated, Processes, Restarts
 from harness.cluster.docker import compose
 from harness.cluster.docker.cluster import START_LIMIT_S, DockerCluster
 from harness.cluster.docker.engine import Engine, connect
@@ -75,7 +75,7 @@ def make(folder: RunFolder, record: RunRecord) -> Cluster:
 
 def capabilities(_: Scenario) -> frozenset[type]:
     """What a container beside each node can do."""
-    return frozenset({Processes, Restarts, Links, Companions, Ensemble})
+    return frozenset({Processes, Restarts, Links, Companions, Operated})
 
 
 def refuses(scenario: Scenario) -> str | None:

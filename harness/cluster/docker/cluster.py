@@ -47,7 +47,7 @@ DATA = {"broker": "/var/lib/kafka/data", "zookeeper": "/var/lib/zookeeper/data"}
 
 @dataclass(kw_only=True)
 class DockerCluster(Cluster):
-    """A compose project of one run: Restarts, Links, Companions, Ensemble.
+    """A compose project of one run: Restarts, Links, Companions, Operated.
 
     `logs` is the run's folder of node logs; the nodes' data are kept as tar files in
     `keep_data_in`, where that is given, when the cluster closes.

@@ -12,9 +12,9 @@ from pathlib import Path
 from harness.cluster.backend import EVERY_NODE, Backend
 from harness.cluster.capabilities import (
     Cluster,
-    Ensemble,
     Links,
     Machines,
+    Operated,
     Pods,
     Preparable,
     Processes,
@@ -106,7 +106,7 @@ def capabilities(scenario: Scenario) -> frozenset[type]:
     """What a sidecar in each pod can do; in pods that are not ours less."""
     if location.attaches(scenario):
         return rules.capabilities(scenario)
-    return frozenset({Processes, Restarts, Links, Pods, Machines, Preparable, Ensemble})
+    return frozenset({Processes, Restarts, Links, Pods, Machines, Preparable, Operated})
 
 
 def hits(scenario: Scenario) -> frozenset[Role]:

@@ -12,9 +12,9 @@ from harness.cluster.capabilities import (
     Companions,
     Disks,
     Dumps,
-    Ensemble,
     Links,
     Netem,
+    Operated,
     Preparable,
     Processes,
     Restarts,
@@ -117,11 +117,10 @@ def storage_of(home: KafkaHome, java: Java, wanted: ClusterPart) -> Path | None:
     return formatted(home, java, Format(voters=voters, dynamic=dynamic, features=wanted.features))
 
 
-def capabilities(scenario: Scenario) -> frozenset[type]:
+def capabilities(_: Scenario) -> frozenset[type]:
     """Everything but pods; what this host lacks is found when a run is prepared there."""
     processes = {Processes, Restarts, Syscalls, Clocks, Preparable}
-    ensemble = {Ensemble} if scenario.cluster.has_zookeeper else set()
-    return frozenset({*processes, *ensemble, Links, Netem, Companions, Dumps, Disks})
+    return frozenset({*processes, Links, Netem, Companions, Dumps, Disks, Operated})
 
 
 def heal(_: Orphan) -> list[str]:

@@ -71,9 +71,9 @@ class LocalCluster(Cluster):
         self._tracers = Tracers(self._processes, self._files)
 
     @property
-    def zoo(self) -> node_settings.Settings:
-        """The ZooKeepers' settings."""
-        return self.settings.zoo
+    def server(self) -> node_settings.Settings:
+        """The settings of brokers and controllers."""
+        return self.settings.server
 
     # Preparable, Netem
 

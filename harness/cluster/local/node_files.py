@@ -1,10 +1,11 @@
 """What a local node has on disk: files on a tmpfs of the run's, so that nothing outlives it.
 
-    kafka1/              its data; on a tmpfs of its own where faults need that (way "own-disk")
+    kafka1/              its data; on a tmpfs of its own where faults need that (way "own-disk").
+                         Not a ZooKeeper's: nobody lays hands on its disk
     kafka1.properties    its server.properties or zoo.cfg
     controller1/         of a KRaft cluster: its own copy of the storage that was formatted once
     kafka1.clock         how far its wall clock is ahead (way "fake-time")
-    kafka1.trace         its file calls (way "sync-trace")
+    kafka1.trace         its file calls (way "sync-trace"), and what was on its disk before these
     kafka1.tampered      what strace prints that faults have attached
     tmp/                 libraries that nodes unpack (lz4, snappy, zstd), which a killed one leaves
 
@@ -47,7 +48,7 @@ class NodeFiles:
         data = self.data(node)
         data.mkdir()
         self.temporary().mkdir(exist_ok=True)
-        if launch_modes.OWN_DISK in ways and node.role == "broker":
+        if launch_modes.OWN_DISK in ways and node.role != "zookeeper":
             size = f"size={launch_modes.DISK_BYTES}"
             run(["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(data)])
         self._format(node)
@@ -116,6 +117,9 @@ class NodeFiles:
         self.times_formatted[node.name] += 1
         votes = node in controllers(self.nodes) and not (before and self.settings.dynamic)
         storage.copy(self.formatted, self.data(node), node.id, votes=votes, before=before)
+        files = [each for each in self.data(node).rglob("*") if each.is_file()]
+        there = "".join(f"synced {each.stat().st_size} {each}\n" for each in sorted(files))
+        self.trace(node).write_text(there)  # as harness.nemesis.faults.disks.sync_trace reads it
 
     def _write_config(self, node: Node) -> None:
         data = self.data(node)

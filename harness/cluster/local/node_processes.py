@@ -162,7 +162,7 @@ class NodeProcesses:
             started.process.wait()
 
     def _command(self, node: Node) -> list[str]:
-        traced = launch_modes.SYNC_TRACE in self.ways and node.role == "broker"
+        traced = launch_modes.SYNC_TRACE in self.ways and node.role != "zookeeper"
         return [
             "ip",
             "netns",

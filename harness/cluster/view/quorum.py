@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
 from kafka.protocol.admin import DescribeQuorumRequest
 
@@ -30,6 +31,13 @@ def answers(controller: Node) -> bool:
     finally:
         link.close()
     return True
+
+
+def metadata_log() -> Any:
+    """The quorum's one partition, as a question for it names it."""
+    of_topic = DescribeQuorumRequest.TopicData
+    partition = of_topic.PartitionData(partition_index=0)
+    return of_topic(topic_name="__cluster_metadata", partitions=[partition])
 
 
 class Quorum:
@@ -60,10 +68,7 @@ class Quorum:
             link.close()
 
     def _ask(self) -> None:
-        topic = DescribeQuorumRequest.TopicData(
-            topic_name="__cluster_metadata",
-            partitions=[DescribeQuorumRequest.TopicData.PartitionData(partition_index=0)],
-        )
+        topic = metadata_log()
         for link in list(self._links):
             with suppress(Unanswered):
                 link.connect()

@@ -115,16 +115,3 @@ class ClusterView(Protocol):
 
     def recovered(self, replicas: int) -> str | None:
         """The sentence that says so once leaders, ISRs and brokers are all there; else None."""
-
-
-class Znodes(ClusterView, Protocol):
-    """A view by ZooKeeper's own records, which some of an operator's commands write."""
-
-    def znode(self, path: str) -> dict[str, Any] | None:
-        """A znode's JSON; None when there is no such znode."""
-
-    def create(self, path: str, text: str) -> bool:
-        """Make a znode; False when it is there already."""
-
-    def topics(self) -> tuple[str, ...]:
-        """Every topic there is, internal ones too."""

@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import NodeExistsError, NoNodeError
+from kazoo.exceptions import NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.retry import KazooRetry
 
@@ -79,7 +79,7 @@ class ZooKeeperView:
 
     def controller(self) -> str | None:
         """The controller's name; None while there is none."""
-        found = self.znode("/controller")
+        found = self._znode("/controller")
         return self._names.get(found["brokerid"]) if found else None
 
     def coordinator(self, kind: Coordinated, name: str, *, ask: bool = True) -> str | None:
@@ -95,16 +95,12 @@ class ZooKeeperView:
         number = partition_of(name, len(assignment))
         return self._partition(topic, number).leader
 
-    def topics(self) -> tuple[str, ...]:
-        """Every topic there is, internal ones too; raises one of BLIND."""
-        return tuple(sorted(self._client.get_children_async("/brokers/topics").get(timeout=1.0)))
-
     def assignment_of(self, topic: str) -> tuple[tuple[str, ...], ...]:
         """Each partition's assigned replicas, preferred leader first; empty without such a topic.
 
         Raises one of BLIND.
         """
-        found = self.znode(f"/brokers/topics/{topic}")
+        found = self._znode(f"/brokers/topics/{topic}")
         replicas = found["partitions"] if found else {}
         return tuple(
             tuple(self._names[i] for i in replicas[number]) for number in sorted(replicas, key=int)
@@ -134,7 +130,7 @@ class ZooKeeperView:
         return recovered(self, self._names.values(), replicas, "registered")
 
     def _partition(self, topic: str, number: int) -> PartitionState:
-        found = self.znode(f"/brokers/topics/{topic}/partitions/{number}/state")
+        found = self._znode(f"/brokers/topics/{topic}/partitions/{number}/state")
         if not found:
             return PartitionState(leader=None, isr=(), leader_epoch=None)
         return PartitionState(
@@ -143,15 +139,7 @@ class ZooKeeperView:
             leader_epoch=found["leader_epoch"],
         )
 
-    def create(self, path: str, text: str) -> bool:
-        """Make a znode; False when it is there already. Raises one of BLIND."""
-        try:
-            self._client.create_async(path, text.encode()).get(timeout=1.0)
-        except NodeExistsError:
-            return False
-        return True
-
-    def znode(self, path: str) -> dict[str, Any] | None:
+    def _znode(self, path: str) -> dict[str, Any] | None:
         """A znode's JSON; None when there is no such znode. Raises one of BLIND."""
         # Asynchronous with a deadline of our own: a synchronous get waits for the reconnection.
         try:

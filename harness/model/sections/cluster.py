@@ -6,7 +6,15 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from harness.model.kafka_releases import DEFAULT, Metadata, default_metadata, release_of
+from harness.model.kafka_releases import (
+    DEFAULT,
+    ELR,
+    ELR_SINCE,
+    Metadata,
+    default_metadata,
+    numbers,
+    release_of,
+)
 from harness.model.sections.part import Listed, Part, Value
 
 
@@ -118,6 +126,12 @@ class ClusterPart(Part):
     def has_zookeeper(self) -> bool:
         """Whether ZooKeepers keep its metadata."""
         return (self.metadata or default_metadata(self.release)) == "zookeeper"
+
+    @property
+    def has_elr(self) -> bool:
+        """Whether its partitions have eligible leader replicas."""
+        by_default = int(numbers(self.release) >= ELR_SINCE)
+        return not self.has_zookeeper and self.features.get(ELR, by_default) > 0
 
 
 class TopicPart(Part):

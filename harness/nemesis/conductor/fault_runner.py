@@ -98,9 +98,9 @@ class FaultRunner:
         for injection in injections:
             verb.inject(injection)
         done_ns, limit_s = time.monotonic_ns(), self.limits.proof_s * verb.patience
-        wait, what = self.triggers.waits.wait, f"{verb.name} to take effect"
+        prove, what = self.triggers.waits.prove, f"{verb.name} to take effect"
         try:
-            evidence = [wait(partial(verb.bit, each), limit_s, what) for each in injections]
+            evidence = [prove(partial(verb.bit, each), limit_s, what) for each in injections]
         except (WaitTimeout, DoesNothing) as error:
             # The fault is in place but left no trace: recorded as unproved, healed, never green.
             self.log.write("inject", "info", step, nodes=names, error=str(error))
@@ -135,7 +135,7 @@ class FaultRunner:
             self.reservations.give_back(step.step)
 
     def _heal(self, step: Step, injections: list[Injection]) -> None:
-        verb, names, wait = VERBS[step.verb], _names(injections), self.triggers.waits.wait
+        verb, names, waits = VERBS[step.verb], _names(injections), self.triggers.waits
         self.keep([node for injection in injections for node in injection.nodes])
         self.log.write("heal", "invoke", step, nodes=names)
         self.log.tell(f"{verb.undo} {', '.join(names)}")
@@ -145,13 +145,13 @@ class FaultRunner:
             done_ns, limit_s = time.monotonic_ns(), self.limits.heal_s * verb.patience
             self.in_force.pop(step.step, None)
             evidence = [
-                wait(partial(verb.healed, each), limit_s, f"{each.node.name} to be back")
+                waits.prove(partial(verb.healed, each), limit_s, f"{each.node.name} to be back")
                 for each in injections
             ]
             if self.undo is not None:
                 self.undo.undone(step.step)
             recovered = self.triggers.recovered
-            evidence.append(wait(recovered, self.limits.heal_s, "every ISR to be full"))
+            evidence.append(waits.wait(recovered, self.limits.heal_s, "every ISR to be full"))
         except (ClusterError, WaitTimeout, Interrupted) as error:
             self.log.write("heal", "info", step, nodes=names, error=str(error))
             raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from random import Random
@@ -53,15 +53,21 @@ class Chooser:
             clients=self.clients.living() if self.clients else (),
             coordinator=coordinator,
         )
-        idle = VERBS[step.verb].idle
-        if idle is None:
+        if VERBS[step.verb].idle is None:
             return roles
         names = [node.name for node in self.cluster.nodes]
-        return replace(roles, able=frozenset(n for n in names if not idle(roles, frozenset({n}))))
+        able = frozenset(name for name in names if not _idle(step, roles, {name}))
+        return replace(roles, able=able)
 
 
 def _refuse_idle(step: Step, nodes: Sequence[Node], roles: Roles) -> None:
     """Raises NoTarget where the verb would do nothing to these nodes now."""
-    idle = VERBS[step.verb].idle
-    if idle and (why := idle(roles, frozenset(node.name for node in nodes))):
+    if why := _idle(step, roles, {node.name for node in nodes}):
         raise NoTarget(why)
+
+
+def _idle(step: Step, roles: Roles, names: Collection[str]) -> str | None:
+    verb = VERBS[step.verb]
+    if verb.idle is None:
+        return None
+    return verb.idle(roles, frozenset(names), verb.options.of(step.options))

@@ -7,10 +7,13 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from harness.waiting import wait_until
+from harness.cluster.nodes import NotInTime
+from harness.cluster.view.state import BLIND
+from harness.waiting import WaitTimeout, wait_until
 
 FOR_EVER_S = 1e9
 ASK_EVERY_S = 0.01
+NOT_NOW = (*BLIND, NotInTime)  # nobody could be asked, or did what he was asked to
 
 
 class Interrupted(RuntimeError):
@@ -54,3 +57,23 @@ class Waits:
 
         limit = FOR_EVER_S if limit_s is None else limit_s
         return str(wait_until(asked, timeout_s=limit, what=what, every_s=ASK_EVERY_S))
+
+    def prove(self, proof: Callable[[], str | None], limit_s: float, what: str) -> str:
+        """A verb's proof, once there is one. Why nobody could be asked for it, or did what he was
+        asked to, is told when time is over."""
+        last: Exception | None = None
+
+        def asked() -> str | None:
+            nonlocal last
+            try:
+                return proof()
+            except NOT_NOW as problem:
+                last = problem
+                return None
+
+        try:
+            return self.wait(asked, limit_s, what)
+        except WaitTimeout as error:
+            if last is None:
+                raise
+            raise WaitTimeout(f"{error}: {last or type(last).__name__}") from None

@@ -18,6 +18,7 @@ from harness.cluster.local import launch_modes
 from harness.cluster.local.backend import local_nodes
 from harness.cluster.local.network import make_network, run
 from harness.cluster.local.node_files import FOLDER, NodeFiles, private_tmpfs
+from harness.cluster.node_settings import ClusterSettings
 from harness.nemesis.faults.disks.storage import ASIDE
 from harness.nemesis.faults.network import iptables
 from tests.support.left_behind import traces
@@ -33,7 +34,7 @@ class Here:
 
 
 def own_disk() -> None:
-    files = NodeFiles(scratch=FOLDER, nodes=(ZK, KAFKA), server={}, zoo={})
+    files = NodeFiles(scratch=FOLDER, nodes=(ZK, KAFKA), settings=ClusterSettings())
     files.make(KAFKA, frozenset({launch_modes.OWN_DISK}))
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.commands import Ran, assert_valid, carried_out, faults_by_name
+from tests.support.commands import Ran, assert_valid, carried_out, faults_by_name, faults_of
 
 pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("spark")]
 
@@ -46,9 +47,22 @@ HEALS = {
 }
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    return carried_out("admin.toml", tmp_path_factory.mktemp("admin"))
+@pytest.mark.parametrize("kafka", ["3.9", "4.4"])
+def test_an_unclean_election_lets_a_broker_lead_that_lacks_records(
+    tmp_path: Path, kafka: str
+) -> None:
+    run = carried_out("unclean.toml", tmp_path, f"--kafka={kafka}")
+    (elected,) = (fault for fault in faults_of(run) if fault["verb"] == "elect")
+
+    assert_valid(run)
+    assert re.fullmatch(r"harness-0 had no leader, is led by kafka\d", elected["evidence"])
+    assert run.report["anomalies"]["lost"]["count"] > 0
+
+
+@pytest.fixture(scope="module", params=["3.9", "4.4"])
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    folder = tmp_path_factory.mktemp("admin")
+    return carried_out("admin.toml", folder, f"--kafka={request.param}")
 
 
 @pytest.fixture(scope="module")

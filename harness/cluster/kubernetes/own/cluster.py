@@ -51,7 +51,7 @@ LAST_LINES = 12
 
 @dataclass(kw_only=True)
 class KubernetesCluster(Cluster):
-    """Nodes in pods of one namespace: Restarts, Links, Pods, Machines, Preparable, Ensemble."""
+    """Nodes in pods of one namespace: Restarts, Links, Pods, Machines, Preparable, Operated."""
 
     nodes: tuple[Node, ...]
     api: Api

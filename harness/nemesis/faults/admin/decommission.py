@@ -5,7 +5,7 @@ have one, it stays: internal topics can be replicated everywhere); then the brok
 (SIGTERM). Undone by `recommission`: its disk is emptied, it is started, and what it had is
 reassigned to it again.
 
-Proof: ZooKeeper has no replica on it and its process is gone; then, that it is registered anew and
+Proof: the view has no replica on it and its process is gone; then, that it is registered anew and
 has its replicas back, in the ISR.
 """
 
@@ -14,43 +14,38 @@ from __future__ import annotations
 import signal
 from typing import cast
 
-from harness.cluster.capabilities import Disks, Ensemble, Restarts
+from harness.cluster.capabilities import Disks, Operated, Restarts
 from harness.cluster.nodes import brokers
-from harness.cluster.view.state import BLIND
 from harness.model.effects import Effects
 from harness.nemesis.faults.admin import replica_assignments
-from harness.nemesis.faults.admin.elections_and_reassignments import (
-    in_words,
-    needs_a_spare,
-    towards,
-)
+from harness.nemesis.faults.admin.reassignments import in_words, needs_a_spare, towards
 from harness.nemesis.faults.processes.signals import back, begin, end, processes
 from harness.nemesis.verb import BROKERS, Injection, Verb
 from harness.waiting import wait_until
 
-ASK_LIMIT_S = 20.0
-
 
 def _begin(injection: Injection) -> None:
-    view = injection.zookeeper
+    injection.memo["pid"] = None
 
-    def everything() -> replica_assignments.Assignment:
-        by_topic = (replica_assignments.of_topic(t, view.assignment_of(t)) for t in view.topics())
-        return {partition: replicas for each in by_topic for partition, replicas in each.items()}
 
-    now = wait_until(
-        everything, timeout_s=ASK_LIMIT_S, what="ZooKeeper to list all topics", ignoring=BLIND
-    )
-    names = [node.name for node in brokers(injection.cluster.nodes)]
-    wanted = replica_assignments.without(now, injection.node.name, names)
-    injection.memo.update(wanted=wanted, original={p: now[p] for p in wanted}, pid=None)
+def _wanted(injection: Injection) -> replica_assignments.Assignment:
+    """Where what it has is to go: asked once. Raises one of BLIND."""
+    memo = injection.memo
+    if "wanted" not in memo:
+        view, now = injection.view, dict[replica_assignments.Partition, tuple[str, ...]]()
+        for topic in injection.requests.metadata().topics:
+            now |= replica_assignments.of_topic(topic, view.assignment_of(topic))
+        names = [node.name for node in brokers(injection.cluster.nodes)]
+        memo["wanted"] = replica_assignments.without(now, injection.node.name, names)
+        memo["original"] = {partition: now[partition] for partition in memo["wanted"]}
+    return cast(replica_assignments.Assignment, memo["wanted"])
 
 
 def _gone(injection: Injection) -> str | None:
     """Empty it, then stop it."""
     memo, node = injection.memo, injection.node
     if memo["pid"] is None:
-        if towards(injection, memo["wanted"]):
+        if towards(injection, _wanted(injection)):
             memo["pid"] = end(injection, node, signal.SIGTERM)
         return None
     if processes(injection).state(node).pid is not None:
@@ -85,7 +80,7 @@ DECOMMISSION = Verb(
     done="decommissioned and replaced",
     # Its replicas are elsewhere before its disk is emptied: nothing is taken.
     effects=Effects(leadership="anywhere", ends_processes=True),
-    needs=(Restarts, Disks, Ensemble),
+    needs=(Restarts, Disks, Operated),
     holds="process",
     together=True,
     alone=True,

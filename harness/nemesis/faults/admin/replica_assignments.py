@@ -1,18 +1,14 @@
-"""Where replicas are to be: assignments as plain data, and what ZooKeeper is told to change them.
+"""Where replicas are to be: assignments as plain data.
 
     {("harness", 0): ("kafka1", "kafka2")}     a partition's replicas, the preferred leader first
 
 All are pure functions of an assignment and the brokers there are; brokers stand in a ring.
-The controller takes a reassignment from /admin/reassign_partitions and removes the znode when every
-replica is where it shall be. Source: KIP-455; Kafka 3.9, ReassignPartitionsZNode.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 
-PATH = "/admin/reassign_partitions"
 Partition = tuple[str, int]
 Assignment = Mapping[Partition, tuple[str, ...]]
 
@@ -59,15 +55,6 @@ def led_by(now: Assignment, leaders: Mapping[Partition, str]) -> Assignment:
         for partition, replicas in now.items()
         if partition in leaders
     }
-
-
-def document(wanted: Assignment, ids: Mapping[str, int]) -> str:
-    """The text of the znode that asks the controller for an assignment."""
-    partitions = [
-        {"topic": topic, "partition": number, "replicas": [ids[name] for name in replicas]}
-        for (topic, number), replicas in sorted(wanted.items())
-    ]
-    return json.dumps({"version": 1, "partitions": partitions})
 
 
 def _spare(replicas: Sequence[str], after: str, brokers: Sequence[str]) -> list[str]:

@@ -7,27 +7,34 @@
                      they stay. The workers send to and read from the partitions that the run began
                      with; to them this is a change of metadata
 
-Proof: the topic's znode, or each broker asked for its settings, says so.
-Source: KIP-339 (incremental changes), KIP-226 (dynamic broker settings).
+Proof: a broker asked for the topic's settings, or each broker asked for its own, says so; a broker
+asked for the topic says that each new partition has a leader.
+
+Brokers with eligible leader replicas (ELR, on by default from 4.1) have no min.insync.replicas of
+their own: Kafka refuses to set it there, on a cluster's whole or a topic it does not.
+Source: KIP-339 (incremental changes), KIP-226 (dynamic broker settings), KIP-966 (ELR).
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from harness.cluster.admin.admin import Resource, Setting
-from harness.cluster.capabilities import Ensemble
-from harness.cluster.nodes import ClusterError
+from harness.cluster.admin.admin import Admin, Resource, Setting
+from harness.cluster.capabilities import Operated
+from harness.cluster.nodes import NotInTime
 from harness.cluster.view.state import BLIND
 from harness.model.effects import Effects
 from harness.model.kafka_text import kafka_text
 from harness.model.spelling import did_you_mean
 from harness.nemesis.options import Options
+from harness.nemesis.target import Setting as SettingOfScenario
 from harness.nemesis.target import Target
 from harness.nemesis.verb import BROKERS, Injection, Verb
 
+MINIMUM = "min.insync.replicas"
 # What can be changed at run time and leaves the checks their meaning: no compaction.
 DYNAMIC: dict[str, tuple[str, ...]] = {
     "topic": (
@@ -129,42 +136,36 @@ def _resources(injection: Injection) -> list[Resource]:
 
 
 def _set(injection: Injection) -> None:
-    admin, wanted = injection.admin(), _wanted(injection)
-    injection.memo["before"] = before = {}
-    for resource in _resources(injection):
-        found = admin.settings(resource)
-        old = {key: found.get(key, UNSET) for key in wanted}
-        before[resource] = {key: each.own for key, each in old.items()}
-        injection.memo.setdefault("was", {key: each.value for key, each in old.items()})
+    injection.memo.update(before={}, set=set())
+    with suppress(NotInTime):  # the proof tries again
+        _set_all(injection, injection.admin())
+
+
+def _set_all(injection: Injection, admin: Admin) -> None:
+    """Set what is not set yet, and keep what was before. Raises NotInTime where no broker does."""
+    memo, wanted = injection.memo, _wanted(injection)
+    for resource in (each for each in _resources(injection) if each not in memo["set"]):
+        if resource not in memo["before"]:
+            found = admin.settings(resource)
+            old = {key: found.get(key, UNSET) for key in wanted}
+            memo["before"][resource] = {key: each.own for key, each in old.items()}
+            memo.setdefault("was", {key: each.value for key, each in old.items()})
         admin.change(resource, wanted)
+        memo["set"].add(resource)
 
 
 def _is_set(injection: Injection) -> str | None:
+    admin = injection.admin()
+    _set_all(injection, admin)
     wanted, was = _wanted(injection), injection.memo["was"]
-    if any(
-        _read(injection, each) | wanted != _read(injection, each)
-        for each in injection.memo["before"]
-    ):
-        return None
+    for resource in injection.memo["before"]:
+        now = admin.settings(resource)
+        if any(now.get(key, UNSET).own != value for key, value in wanted.items()):
+            return None
     where = " and ".join(f"{each.kind} {each.name}" for each in injection.memo["before"])
     return f"{where}: " + ", ".join(
         f"{k} is {v}, was {was[k] or 'unset'}" for k, v in wanted.items()
     )
-
-
-def _read(injection: Injection, resource: Resource) -> dict[str, str]:
-    """The values as they are now, or nothing where that cannot be asked."""
-    if resource.kind == "topic":
-        try:
-            found = injection.zookeeper.znode(f"/config/topics/{resource.name}") or {}
-        except BLIND:
-            return {}
-        return dict(found.get("config", {}))
-    try:
-        settings = injection.admin().settings(resource)
-    except ClusterError:
-        return {}
-    return {key: setting.value or "" for key, setting in settings.items()}
 
 
 def _restore(injection: Injection) -> None:
@@ -185,6 +186,16 @@ def _effects(options: Options, _: Target) -> Effects:
     return Effects(topic_settings=SetConfigOptions.of(options).changes)
 
 
+def _refused(setting: SettingOfScenario, _: Target, options: Options) -> str | None:
+    given = SetConfigOptions.of(options)
+    if given.on != "brokers" or MINIMUM not in given.changes or not setting.elr:
+        return None
+    return (
+        f"{MINIMUM}: brokers with eligible leader replicas (KIP-966) have none of their own: set "
+        'it on = "topic", or cluster.features."eligible.leader.replicas.version" = 0'
+    )
+
+
 # add-partitions
 
 
@@ -197,25 +208,26 @@ class AddPartitionsOptions(Options):
 
 
 def _add(injection: Injection) -> None:
-    topic = injection.view.topic
-    try:
-        now = len(injection.view.assignment_of(topic))
-    except BLIND as error:
-        raise ClusterError(f"ZooKeeper does not show the partitions of topic {topic}") from error
-    injection.memo.update(was=now, total=now + AddPartitionsOptions.of(injection.options).count)
-    injection.admin().topics.add_partitions(topic, injection.memo["total"])
+    with suppress(*BLIND, NotInTime):  # the proof tries again
+        _add_all(injection)
+
+
+def _add_all(injection: Injection) -> None:
+    """Raises one of BLIND, or NotInTime where no broker does it."""
+    topic, memo = injection.view.topic, injection.memo
+    if "total" not in memo:
+        memo["was"] = len(injection.view.assignment_of(topic))
+        memo["total"] = memo["was"] + AddPartitionsOptions.of(injection.options).count
+    if "added" not in memo:
+        injection.admin().topics.add_partitions(topic, memo["total"])
+        memo["added"] = True
 
 
 def _added(injection: Injection) -> str | None:
+    _add_all(injection)
     topic, was, total = injection.view.topic, injection.memo["was"], injection.memo["total"]
-    try:
-        states = [
-            injection.zookeeper.znode(f"/brokers/topics/{topic}/partitions/{number}/state")
-            for number in range(was, total)
-        ]
-    except BLIND:
-        return None
-    if any(state is None or state["leader"] < 0 for state in states):
+    known = injection.requests.metadata().topics.get(topic, {})
+    if any(number not in known or known[number].leader is None for number in range(was, total)):
         return None
     return f"topic {topic} has {total} partitions, had {was}; each has a leader"
 
@@ -236,13 +248,14 @@ SET_CONFIG = Verb(
     done="reconfigured",
     effects=_effects,
     options=SetConfigOptions,
-    needs=(Ensemble,),
+    needs=(Operated,),
     together=True,
     hits=BROKERS,
     inject=_set,
     bit=_is_set,
     heal=_restore,
     healed=_restored,
+    impossible=_refused,
 )
 ADD_PARTITIONS = Verb(
     name="add-partitions",
@@ -250,7 +263,7 @@ ADD_PARTITIONS = Verb(
     done="given more partitions",
     effects=Effects(),
     options=AddPartitionsOptions,
-    needs=(Ensemble,),
+    needs=(Operated,),
     together=True,
     hits=BROKERS,
     inject=_add,

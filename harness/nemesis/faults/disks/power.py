@@ -1,11 +1,13 @@
-"""lose-power, lose-disk: a broker is killed and what it had written is gone, in part or whole.
+"""lose-power, lose-disk: a node is killed and what it had written is gone, in part or whole.
 
-    lose-power   SIGKILL, then each file is cut back to what the broker had really synced, known
+    lose-power   SIGKILL, then each file is cut back to what the node had really synced, known
                  from the trace of its fsync and fdatasync calls
                  (harness.nemesis.faults.disks.sync_trace). All nodes of the target are killed
                  before the first file is cut: one power, one loss
-    lose-disk    SIGKILL, then its data directory is emptied: a new disk in the old place
+    lose-disk    SIGKILL, then its data directory is emptied: a new disk in the old place. KRaft's
+                 nodes get one that is formatted anew, with an id of its own
 
+A controller has no records of topics, but the metadata: who leads, and who is in sync.
 Both are undone by `start`; what is lost stays lost. Kafka's own recovery-point checkpoint would not
 do as evidence: it is written once a minute.
 """
@@ -22,7 +24,7 @@ from harness.model.effects import Effects
 from harness.nemesis.faults.disks import sync_trace
 from harness.nemesis.faults.processes.revive import disks, gone, note_pids, revive, revived
 from harness.nemesis.faults.processes.signals import processes
-from harness.nemesis.verb import BROKERS, Injection, Verb
+from harness.nemesis.verb import KAFKAS, Injection, Verb
 from harness.waiting import wait_until
 
 END_LIMIT_S = 20.0
@@ -104,7 +106,7 @@ LOSE_POWER = Verb(
     effects=Effects(leadership="anywhere", takes="unsynced", ends_processes=True),
     needs=(Restarts, Disks, Preparable),
     holds="process",
-    hits=BROKERS,
+    hits=KAFKAS,
     together=True,
     prepares="sync-trace",
     inject=_lose_power,
@@ -120,7 +122,7 @@ LOSE_DISK = Verb(
     effects=Effects(leadership="anywhere", takes="all", ends_processes=True),
     needs=(Restarts, Disks),
     holds="process",
-    hits=BROKERS,
+    hits=KAFKAS,
     together=True,
     inject=_lose_disk,
     bit=_evidence,

@@ -1,13 +1,14 @@
-"""freeze-disk, fill-disk: the broker's log directory takes no more writes.
+"""freeze-disk, fill-disk: the log directory of a broker or controller takes no more writes.
 
     freeze-disk   read-only: a bind mount of the directory over itself, in the mount namespace of
                   the broker's process. Files that are open stay writable, so acks go on until the
                   broker makes a new file (a checkpoint, a segment)
-    fill-disk     full: one file of ours takes what is left of the broker's own small tmpfs
+    fill-disk     full: one file of ours takes what is left of the node's own small tmpfs
 
 Undone by `thaw-disk` and `free-disk`. Kafka takes the directory offline at the first error; as it
-is the only one, the broker halts, and leadership moves when its ZooKeeper session expires. Healing
-undoes the mount or removes the file, then starts the broker again.
+is the only one, the broker halts, and leadership moves when its session expires. A controller ends
+at the first error of its metadata log. Healing undoes the mount or removes the file, then starts
+the node again.
 
 Sources: mount(8) on bind mounts, remount,bind and --move; KIP-112 on log directory failure.
 """
@@ -24,7 +25,9 @@ from harness.cluster.capabilities import Disks, Preparable, Restarts
 from harness.cluster.nodes import ClusterError, Node
 from harness.nemesis.faults.processes.revive import disks, gone, note_pids, revive, revived
 from harness.nemesis.faults.processes.signals import ENDED, processes
-from harness.nemesis.verb import BROKERS, Injection, Verb
+from harness.nemesis.options import Options
+from harness.nemesis.target import Setting, Target
+from harness.nemesis.verb import KAFKAS, Injection, Verb
 
 BALLAST = "kafka-harness.ballast"
 PAGE = 4096
@@ -96,16 +99,25 @@ def _halted(complaint: str) -> Callable[[Injection], str | None]:
         ended, line = gone(injection, injection.node), _logged(injection, injection.node, complaint)
         if ended is None or line is None:
             return None
-        return (
-            f"{injection.node.name} reported «{complaint}» and took its log directory offline; "
-            f"{ended}"
+        offline = (
+            "" if injection.node.role == "controller" else " and took its log directory offline"
         )
+        return f"{injection.node.name} reported «{complaint}»{offline}; {ended}"
 
     return bit
 
 
 def _logged(injection: Injection, node: Node, complaint: str) -> str | None:
     return disks(injection).said(node, complaint)
+
+
+def _notices_nothing(_: Setting, target: Target, __: Options) -> str | None:
+    if target.kind != "controller":
+        return None
+    return (
+        f"{target.name}: a controller makes a new file at an election or a snapshot only, and "
+        "would not notice: use fill-disk or fail-disk"
+    )
 
 
 FREEZE_DISK = Verb(
@@ -115,11 +127,12 @@ FREEZE_DISK = Verb(
     effects=ENDED,
     needs=(Restarts, Disks),
     holds="process",
-    hits=BROKERS,
+    hits=KAFKAS,
     inject=_freeze,
     bit=_halted("Read-only file system"),
     heal=_thaw,
     healed=revived,
+    impossible=_notices_nothing,
     host={"mounts in a node's namespace": ""},
 )
 FILL_DISK = Verb(
@@ -129,7 +142,7 @@ FILL_DISK = Verb(
     effects=ENDED,
     needs=(Restarts, Disks, Preparable),
     holds="process",
-    hits=BROKERS,
+    hits=KAFKAS,
     prepares="own-disk",
     inject=_fill,
     bit=_halted("No space left on device"),

@@ -1,13 +1,14 @@
-"""slow-disk, fail-disk: a running broker's writes to its segments take long, or fail.
+"""slow-disk, fail-disk: a running node's writes to its segments take long, or fail.
 
     slow-disk   each write and sync of a segment waits before the kernel does it; `delay_ms`
                 (100 by default). Undone by `speed-disk`
     fail-disk   each write and sync of a segment fails; `error` is EIO (default), ENOSPC, EROFS.
-                Undone by `mend-disk`: the broker, which halts at the first error, is started again
+                Undone by `mend-disk`: the node, which halts at the first error, is started again
 
+A controller's segments are those of the metadata log, which it writes twice a second at least.
 strace is attached to all threads of the process and changes the calls on the paths of the segments
 that are there; when one is rolled it is attached anew. Its output is the evidence: which calls it
-changed, and how long each slow one took. Every system call of the broker costs some 20 microseconds
+changed, and how long each slow one took. Every system call of the node costs some 20 microseconds
 more while it is attached.
 
 Source: strace(1), --inject and --trace-path.
@@ -28,7 +29,7 @@ from harness.model.effects import Effects
 from harness.nemesis.faults.processes.revive import disks, gone, note_pids, revive, revived
 from harness.nemesis.faults.processes.signals import ENDED, processes
 from harness.nemesis.options import Options
-from harness.nemesis.verb import BROKERS, Injection, Verb
+from harness.nemesis.verb import KAFKAS, Injection, Verb
 
 CALLS = "write,pwrite64,fsync,fdatasync"
 LONGEST_MS = 60_000
@@ -54,7 +55,7 @@ class FailDiskOptions(Options):
     """How writes fail."""
 
     error: Literal["EIO", "ENOSPC", "EROFS"] = Field(
-        "EIO", description="the error that the broker gets"
+        "EIO", description="the error that the node gets"
     )
 
 
@@ -153,7 +154,7 @@ SLOW_DISK = Verb(
     options=SlowDiskOptions,
     needs=(Processes, Disks, Syscalls, Preparable),
     holds="process",
-    hits=BROKERS,
+    hits=KAFKAS,
     prepares="tampering",
     inject=_slow,
     bit=_slowed,
@@ -170,7 +171,7 @@ FAIL_DISK = Verb(
     options=FailDiskOptions,
     needs=(Restarts, Disks, Syscalls, Preparable),
     holds="process",
-    hits=BROKERS,
+    hits=KAFKAS,
     prepares="tampering",
     inject=_fail,
     bit=_failed,

@@ -1,8 +1,8 @@
 """roll, crash-loop: nodes that go and come again and again.
 
-    roll         restarts the target's brokers one after the other, each only when the one before is
-                 registered again and every ISR is full; `how = "clean"` (SIGTERM; default) or
-                 "hard" (SIGKILL)
+    roll         restarts the target's nodes one after the other, each only when the one before is
+                 back, every broker is registered and every ISR is full; `how = "clean"` (SIGTERM;
+                 default) or "hard" (SIGKILL)
     crash-loop   kills a node and starts it at once, again and again for the fault's time, a new
                  kill `every_s` seconds (default 2) after each start. A broker that is started
                  inside its old ZooKeeper session ends by itself: that too is a crash
@@ -32,7 +32,7 @@ from harness.nemesis.faults.processes.signals import (
     start,
 )
 from harness.nemesis.options import Options
-from harness.nemesis.verb import BROKERS, Injection, Verb
+from harness.nemesis.verb import KAFKAS, Injection, Verb
 
 HOW = {"clean": signal.SIGTERM, "hard": signal.SIGKILL}
 
@@ -41,7 +41,7 @@ HOW = {"clean": signal.SIGTERM, "hard": signal.SIGKILL}
 
 
 class RollOptions(Options):
-    """How each broker is ended."""
+    """How each node is ended."""
 
     how: Literal["clean", "hard"] = Field("clean", description="by SIGTERM, or by SIGKILL")
 
@@ -161,7 +161,7 @@ ROLL = Verb(
     needs=(Restarts,),
     holds="process",
     together=True,
-    hits=BROKERS,
+    hits=KAFKAS,
     inject=_begin_roll,
     bit=_rolled,
     heal=_start_what_is_down,

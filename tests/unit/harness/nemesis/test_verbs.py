@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.cluster.capabilities import Ensemble, Preparable, Processes, Restarts
+from harness.cluster.capabilities import Operated, Preparable, Processes, Restarts
 from harness.model.effects import Effects
 from harness.model.plan import Telling
 from harness.nemesis import plan
@@ -54,6 +55,8 @@ EFFECTS = {
     "decommission": Effects(leadership="anywhere", ends_processes=True),
     "set-config": Effects(topic_settings={"retention.ms": "86400000"}),
     "add-partitions": NONE,
+    "remove-controller": NONE,
+    "add-controller": NONE,
     "cut-answers": NONE,
     "dump-log": NONE,
     "freeze-disk": ENDED,
@@ -135,6 +138,34 @@ def test_what_hits_a_worker_touches_no_node(at: str) -> None:
     assert effects("pause", at) == Effects(clients_only=True, halts_processes=True)
 
 
+@pytest.mark.parametrize("verb", ["lose-disk", "lose-power", "kill"])
+def test_a_controller_has_no_record_to_lose(verb: str) -> None:
+    setting = replace(SETTING, zookeepers=0, controllers=3)
+    at = target_of("controller1", setting)
+    assert at is not None
+
+    told = VERBS[verb].effects_at(at, {})
+
+    assert told is not None
+    assert (told.takes, told.ends_processes) == ("nothing", True)
+
+
+def test_verbs_of_processes_disks_and_power_hit_controllers_or_say_why_not() -> None:
+    setting = replace(SETTING, zookeepers=0, controllers=3)
+    at = target_of("quorum-leader", setting)
+    assert at is not None
+    assert at.kind == "controller"
+    frozen = VERBS["freeze-disk"]
+
+    assert {"roll", "lose-power", "lose-disk", "fill-disk", "slow-disk", "fail-disk"} == {
+        name
+        for name, verb in VERBS.items()
+        if verb.hits == {"broker", "controller"} and verb is not frozen
+    }
+    assert "use fill-disk or fail-disk" in str(frozen.impossible(setting, at, frozen.options()))
+    assert frozen.impossible(setting, target("leader"), frozen.options()) is None
+
+
 def test_changed_settings_are_kept_as_kafka_spells_them() -> None:
     unclean: dict[str, Any] = {"unclean.leader.election.enable": True}
     told = effects("set-config", on="brokers", **unclean)
@@ -185,8 +216,8 @@ def test_who_ends_processes_needs_them_to_stay_down() -> None:
     assert Processes in VERBS["pause"].needs
 
 
-def test_an_operator_s_commands_need_an_ensemble_that_is_the_harness_s_to_ask() -> None:
-    needing = {name for name in EFFECTS if Ensemble in VERBS[name].needs}
+def test_an_operator_s_commands_need_a_cluster_that_is_the_harness_s_to_operate() -> None:
+    needing = {name for name in EFFECTS if Operated in VERBS[name].needs}
 
     assert needing == {
         "elect",
@@ -196,6 +227,8 @@ def test_an_operator_s_commands_need_an_ensemble_that_is_the_harness_s_to_ask() 
         "decommission",
         "set-config",
         "add-partitions",
+        "remove-controller",
+        "add-controller",
     }
     assert VERBS["command"].needs == ()
 

@@ -108,6 +108,47 @@ def test_the_words_of_zookeepers_nodes_mean_nobody_with_kraft() -> None:
         prepared("zookeeper-quorum-lost", metadata="kraft")
 
 
+def with_fault(verb: str, target: str, options: dict[str, Any], **cluster: Any) -> Prepared:
+    fault = {"verb": verb, "target": target, "at_s": 1, "options": options}
+    told = {f"cluster.{path}": value for path, value in cluster.items()}
+    settings = {**told, "workload.kind": "stream", "faults": [fault]}
+    return prepare(Request(scenario="baseline", seed=1, settings=settings))
+
+
+@pytest.mark.parametrize(
+    ("cluster", "refused"),
+    [
+        ({}, False),
+        ({"kafka": "3.9", "metadata": "kraft"}, False),
+        ({"kafka": "4.0"}, False),
+        ({"kafka": "4.0", "features": {"eligible.leader.replicas.version": 1}}, True),
+        ({"kafka": "4.1"}, True),
+        ({"kafka": "4.4", "features": {"eligible.leader.replicas.version": 0}}, False),
+    ],
+)
+def test_brokers_have_no_minimum_of_their_own_where_replicas_are_eligible(
+    cluster: dict[str, Any], refused: bool
+) -> None:
+    options = {"on": "brokers", "min.insync.replicas": 2}
+    if not refused:
+        assert with_fault("set-config", "all", options, **cluster).record.plan
+        return
+    with pytest.raises(ScenarioError, match=r"eligible leader replicas .* set it on"):
+        with_fault("set-config", "all", options, **cluster)
+
+
+def test_voters_change_only_where_the_quorum_s_log_names_them() -> None:
+    with pytest.raises(ScenarioError, match=r'cannot change: set cluster\.voters = "dynamic"'):
+        with_fault("remove-controller", "quorum-one", {}, kafka="4.4")
+
+    told = with_fault("remove-controller", "quorum-one", {}, kafka="4.4", voters="dynamic")
+    assert told.record.plan[0].verb == "remove-controller"
+
+
+def test_an_operator_s_verbs_go_with_kraft_too() -> None:
+    assert with_fault("move-leader", "leader", {}, kafka="4.4").record.plan
+
+
 def test_a_wrong_type_is_left_for_the_model_to_refuse() -> None:
     for raw in ({"cluster": 5}, {"cluster": {"kafka": 4.4}}, {"cluster": {"session_ms": "x"}}):
         assert in_one_spelling(raw, {}).raw == raw

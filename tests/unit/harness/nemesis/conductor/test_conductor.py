@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from harness.cluster.nodes import NotInTime
+from harness.cluster.view.state import Blind
 from harness.nemesis.undo_record import Undo, outstanding
 from harness.nemesis.verb import DoesNothing
 from harness.nemesis.verbs import VERBS
@@ -67,7 +69,9 @@ def test_a_fault_without_evidence_is_healed_and_never_called_ok(world):
 
 def busy(name: str) -> Any:
     """Of a verb that does something to one node only."""
-    return lambda roles, hit: None if name in hit else f"{', '.join(sorted(hit))} has nothing to do"
+    return lambda roles, hit, _: (
+        None if name in hit else f"{', '.join(sorted(hit))} has nothing to do"
+    )
 
 
 def test_a_node_to_which_the_verb_would_do_nothing_is_no_target(world, monkeypatch):
@@ -101,6 +105,24 @@ def test_a_fault_that_is_seen_to_do_nothing_is_not_waited_for(world, monkeypatch
     finish(made)
 
     assert world.lines_of("inject", "info")[0]["error"] == "2000 kbit/s is above its traffic"
+    assert world.lines_of("heal", "ok")
+    assert made.failure is None
+
+
+@pytest.mark.parametrize("problem", [Blind("no broker takes it"), NotInTime("no broker takes it")])
+def test_a_fault_of_which_nobody_could_be_asked_is_unproved_and_says_so(
+    world, monkeypatch, problem
+):
+    def bit(_: Any) -> str:
+        raise problem
+
+    monkeypatch.setitem(VERBS, "fell", replace(VERBS["fell"], bit=bit))
+    world.sent = 11
+    made = conductor(world, step())
+    finish(made)
+
+    error = world.lines_of("inject", "info")[0]["error"]
+    assert "fell to take effect: no broker takes it" in error
     assert world.lines_of("heal", "ok")
     assert made.failure is None
 

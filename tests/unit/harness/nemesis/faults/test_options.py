@@ -1,4 +1,4 @@
-"""Options of the faults of disks, power and clocks: what cannot be is said."""
+"""Options of faults: what cannot be is said."""
 
 from __future__ import annotations
 
@@ -20,6 +20,16 @@ wrong_options = pytest.mark.parametrize(
         ("slow-disk", {"delay": 1}, "this verb takes delay_ms"),
         ("fail-disk", {"error": "EPIPE"}, "one of EIO, ENOSPC, EROFS"),
         ("lose-power", {"x": 1}, "takes none"),
+        ("roll", {"how": "gently"}, "how is 'gently'"),
+        ("roll", {"hw": "hard"}, "'hw' is unknown"),
+        ("crash-loop", {"every_s": 0}, "every_s is 0"),
+        ("set-config", {}, "at least one Kafka key"),
+        ("set-config", {"min.insync.replica": 2}, "did you mean 'min.insync.replicas'?"),
+        ("set-config", {"cleanup.policy": "compact"}, "cannot be changed on topic"),
+        ("set-config", {"on": "both", "segment.ms": 1}, "on is 'both'"),
+        ("set-config", {"on": "brokers", "segment.ms": 1}, "cannot be changed on brokers"),
+        ("add-partitions", {"count": 0}, "count is 0"),
+        ("elect", {"how": "x"}, "how is 'x', must be one of preferred, unclean"),
     ],
 )
 
@@ -40,6 +50,11 @@ right_options = pytest.mark.parametrize(
         ("skew-clock", {"offset_s": -60.5}),
         ("slow-disk", {"delay_ms": 2.5}),
         ("fail-disk", {"error": "EROFS"}),
+        ("elect", {"how": "unclean"}),
+        ("roll", {"how": "hard"}),
+        ("crash-loop", {"every_s": 1.5}),
+        ("add-partitions", {"count": 3}),
+        ("set-config", {"on": "topic", "unclean.leader.election.enable": True}),
         *((name, verb.options.example()) for name, verb in VERBS.items()),
     ],
 )

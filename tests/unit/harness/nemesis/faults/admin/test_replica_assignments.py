@@ -1,8 +1,6 @@
-"""Assignments: who has which replica next, and what ZooKeeper is told."""
+"""Assignments: who has which replica next."""
 
 from __future__ import annotations
-
-import json
 
 from harness.nemesis.faults.admin import replica_assignments
 from harness.nemesis.faults.admin.replica_assignments import of_topic
@@ -39,15 +37,3 @@ def test_led_by_puts_the_new_leader_first_and_keeps_the_rest_in_order():
     led = replica_assignments.led_by(of_topic("t", [BROKERS, BROKERS]), {("t", 1): "kafka3"})
 
     assert led == {("t", 1): ("kafka3", "kafka1", "kafka2")}
-
-
-def test_the_znode_names_brokers_by_id():
-    text = replica_assignments.document(NOW, {"kafka1": 1, "kafka2": 2, "kafka3": 3})
-
-    assert json.loads(text) == {
-        "version": 1,
-        "partitions": [
-            {"topic": "t", "partition": 0, "replicas": [1, 2]},
-            {"topic": "t", "partition": 1, "replicas": [3, 1]},
-        ],
-    }

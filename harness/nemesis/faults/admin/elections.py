@@ -1,107 +1,109 @@
-"""elect, move-leader, reassign, raise-replication: replicas and leaderships moved by an operator.
+"""elect, move-leader: leaderships moved by an operator.
 
     elect               leadership goes back to the preferred leader (an election of Kafka's own);
                         of the partitions that the target is preferred for. A broker that is
                         preferred for no partition that another leads, or is not in its ISR, is
-                        no target
+                        no target. `how = "unclean"`: of the partitions without a leader that the
+                        target has a replica of, the first that lives leads, in the ISR or not; a
+                        broker that has none of any is no target
     move-leader         the target's leaderships go to a follower in the ISR, by the seed: it is put
                         first among the replicas, and elected. Undone by the old order and another
                         election. One that leads nothing that another could lead is
                         no target
-    reassign            every replica of the topic goes to the next broker, and back
-    raise-replication   every partition of the topic gets one more replica, and loses it again
 
-Proof: the replicas in ZooKeeper are those wanted and nothing is being moved any more, and the
-leaders are those wanted. Reassignments go through ZooKeeper, where the Python client has no call.
+Asked of Kafka (harness.cluster.admin.requests) again and again until it is done.
+
+Proof: the leaders in the view are those wanted.
 """
 
 from __future__ import annotations
 
-import time
 from random import Random
+from typing import Literal
 
-from harness.cluster.capabilities import Ensemble
-from harness.cluster.nodes import ClusterError, brokers
-from harness.cluster.view.state import BLIND
+from pydantic import Field
+
+from harness.cluster.capabilities import Operated
 from harness.model.effects import Effects
 from harness.model.scenario import FaultPart
 from harness.nemesis.faults.admin import replica_assignments
+from harness.nemesis.faults.admin.reassignments import (
+    ANYWHERE,
+    REASSIGN,
+    begin_return,
+    now_and_then,
+    there_now,
+    towards,
+)
 from harness.nemesis.faults.admin.replica_assignments import Assignment, Partition
 from harness.nemesis.faults.processes.signals import KILL, STOP
+from harness.nemesis.options import Options
 from harness.nemesis.target import Roles, Setting, Target
 from harness.nemesis.verb import BROKERS, Injection, Trial, Verb
 
-ASK_EVERY_S = 2.0
 LEADING = {"leader", "leader-and-controller", "leader-not-controller", "last-isr"}
+UNCLEAN = {"unclean.leader.election.enable": "true"}
 
 
 # Steps that are repeated until they are done
 
 
-def towards(injection: Injection, wanted: Assignment) -> bool:
-    """Ask for an assignment unless it is there or one is under way; whether it is there."""
-    view = injection.zookeeper
-    ids = {node.name: node.id for node in brokers(injection.cluster.nodes)}
-    try:
-        if view.znode(replica_assignments.PATH) is not None:
-            return False
-        now = {topic: view.assignment_of(topic) for topic, _ in wanted}
-        differ = {p: replicas for p, replicas in wanted.items() if now[p[0]][p[1]] != replicas}
-        if differ:
-            view.create(replica_assignments.PATH, replica_assignments.document(differ, ids))
-    except BLIND:
-        return False
-    return not differ
-
-
 def elected(injection: Injection, wanted: dict[int, str]) -> bool:
-    """Ask for a preferred election, every other second, until these brokers lead."""
-    try:
-        leaders = {n: state.leader for n, state in enumerate(injection.view.look().partitions)}
-    except BLIND:
-        return False
+    """Ask for a preferred election, every other second, until these brokers lead. Raises one of
+    BLIND, NotInTime."""
+    leaders = {n: state.leader for n, state in enumerate(injection.view.look().partitions)}
     waiting = [number for number, name in wanted.items() if leaders[number] != name]
-    if waiting and time.monotonic() >= injection.memo.get("ask_s", 0.0):
-        injection.memo["ask_s"] = time.monotonic() + ASK_EVERY_S
-        injection.admin().elect_preferred(injection.view.topic, waiting)
+    if waiting:
+        _ask_for_election(injection, waiting, "preferred")
     return not waiting
 
 
-def in_words(wanted: Assignment) -> str:
-    """An assignment in words."""
-    return ", ".join(
-        f"{topic}-{number} on {'+'.join(replicas)}"
-        for (topic, number), replicas in sorted(wanted.items())
-    )
-
-
-def there_now(injection: Injection) -> Assignment:
-    """The topic's assignment as it was when the fault was begun."""
-    view = injection.roles.view
-    if not view.assignment:
-        raise ClusterError(f"ZooKeeper has not shown the replicas of topic {injection.view.topic}")
-    return replica_assignments.of_topic(injection.view.topic, view.assignment)
+def _ask_for_election(
+    injection: Injection, partitions: list[int], how: Literal["preferred", "unclean"]
+) -> None:
+    topic = injection.view.topic
+    now_and_then(injection, "elect", lambda: injection.requests.elect(topic, partitions, how))
 
 
 def _all(names: frozenset[str]) -> str:
     return ", ".join(sorted(names))
 
 
-def _names(injection: Injection) -> list[str]:
-    return [node.name for node in brokers(injection.cluster.nodes)]
-
-
 # elect
 
 
+class ElectOptions(Options):
+    """Who may be elected."""
+
+    how: Literal["preferred", "unclean"] = Field(
+        "preferred",
+        description="the preferred leaders, or, of partitions without a leader, any replica",
+    )
+
+
+def _is_unclean(options: Options) -> bool:
+    return ElectOptions.of(options).how == "unclean"
+
+
 def _elect(injection: Injection) -> None:
-    preferred = {number: replicas[0] for (_, number), replicas in there_now(injection).items()}
-    hit = {node.name for node in injection.nodes}
-    injection.memo["wanted"] = {n: name for n, name in preferred.items() if name in hit}
-    injection.memo["before"] = [state.leader for state in injection.roles.view.partitions]
+    now, hit = there_now(injection), frozenset(node.name for node in injection.nodes)
+    injection.memo.update(
+        wanted={n: replicas[0] for (_, n), replicas in now.items() if replicas[0] in hit},
+        before=[state.leader for state in injection.roles.view.partitions],
+        leaderless=_leaderless(injection.roles, hit),
+    )
 
 
-def _nothing_to_win(roles: Roles, hit: frozenset[str]) -> str | None:
+def _leaderless(roles: Roles, hit: frozenset[str]) -> list[int]:
+    """The partitions that nobody leads and one of `hit` has a replica of."""
+    states = zip(roles.view.partitions, roles.view.assignment, strict=False)
+    return [n for n, (state, has) in enumerate(states) if not state.leader and hit & set(has)]
+
+
+def _nothing_to_win(roles: Roles, hit: frozenset[str], options: Options) -> str | None:
+    if _is_unclean(options):
+        found = _leaderless(roles, hit)
+        return None if found else f"{_all(hit)} has no replica of a partition without a leader"
     preferred = [replicas[0] for replicas in roles.view.assignment]
     for name, state in zip(preferred, roles.view.partitions, strict=False):
         if name in hit and name != state.leader and name in state.isr:
@@ -109,7 +111,9 @@ def _nothing_to_win(roles: Roles, hit: frozenset[str]) -> str | None:
     return f"{_all(hit)} would not become leader of any partition in a preferred election"
 
 
-def _led_by_the_preferred(injection: Injection) -> str | None:
+def _is_led(injection: Injection) -> str | None:
+    if _is_unclean(injection.options):
+        return _led_by_anybody(injection)
     wanted, before = injection.memo["wanted"], injection.memo["before"]
     moved = [n for n, name in wanted.items() if before[n] != name]
     if not moved or not elected(injection, wanted):
@@ -117,6 +121,22 @@ def _led_by_the_preferred(injection: Injection) -> str | None:
     return "; ".join(
         f"leader of {injection.view.topic}-{n} was {before[n]}, is {wanted[n]}" for n in moved
     )
+
+
+def _led_by_anybody(injection: Injection) -> str | None:
+    numbers: list[int] = injection.memo["leaderless"]
+    leaders = [state.leader for state in injection.view.look().partitions]
+    if waiting := [n for n in numbers if not leaders[n]]:
+        _ask_for_election(injection, waiting, "unclean")
+        return None
+    return "; ".join(
+        f"{injection.view.topic}-{n} had no leader, is led by {leaders[n]}" for n in numbers
+    )
+
+
+def _effects_of_election(options: Options, _: Target) -> Effects:
+    """An unclean one is what the topic's setting allows for as long."""
+    return Effects(leadership="anywhere", topic_settings=UNCLEAN if _is_unclean(options) else {})
 
 
 def _leave(_: Injection) -> None:
@@ -151,7 +171,7 @@ def _followers(roles: Roles, hit: frozenset[str]) -> dict[int, list[str]]:
     return {number: followers for number, followers in led.items() if followers}
 
 
-def _nothing_to_move(roles: Roles, hit: frozenset[str]) -> str | None:
+def _nothing_to_move(roles: Roles, hit: frozenset[str], _: Options) -> str | None:
     if _followers(roles, hit):
         return None
     return f"{_all(hit)} leads no partition that has another replica in the ISR"
@@ -173,34 +193,6 @@ def _leads(injection: Injection, wanted: Assignment) -> str | None:
     return "; ".join(f"{name} leads {injection.view.topic}-{n}" for n, name in leaders.items())
 
 
-# reassign, raise-replication
-
-
-def _reassign(injection: Injection) -> None:
-    now = there_now(injection)
-    injection.memo.update(original=now, wanted=replica_assignments.shifted(now, _names(injection)))
-
-
-def _raise(injection: Injection) -> None:
-    now = there_now(injection)
-    injection.memo.update(original=now, wanted=replica_assignments.raised(now, _names(injection)))
-
-
-def _there(injection: Injection) -> str | None:
-    """The replicas are where they are wanted and in sync: the controller has ended it."""
-    wanted = injection.memo["wanted"]
-    return f"now {in_words(wanted)}" if towards(injection, wanted) else None
-
-
-def _begin_return(injection: Injection) -> None:
-    towards(injection, injection.memo.get("original", {}))
-
-
-def _returned(injection: Injection) -> str | None:
-    original = injection.memo.get("original", {})
-    return f"back to {in_words(original)}" if towards(injection, original) else None
-
-
 # What cannot be
 
 
@@ -210,8 +202,8 @@ def _needs_followers(setting: Setting) -> str | None:
     return "with one replica no other broker can lead: raise topic.replication_factor"
 
 
-def _cannot_elect(setting: Setting, target: Target) -> str | None:
-    if setting.partitions == 1 and target.name in LEADING:
+def _cannot_elect(setting: Setting, target: Target, options: Options) -> str | None:
+    if setting.partitions == 1 and target.name in LEADING and not _is_unclean(options):
         return (
             f"{target.name}: with one partition the leader has no other leadership to gain: raise "
             "topic.partitions, or use preferred-leader"
@@ -219,7 +211,7 @@ def _cannot_elect(setting: Setting, target: Target) -> str | None:
     return _needs_followers(setting)
 
 
-def _cannot_move(setting: Setting, target: Target) -> str | None:
+def _cannot_move(setting: Setting, target: Target, _: Options) -> str | None:
     if setting.replicas > 1 and target.name in {"all", "last-isr"}:
         return f"{target.name}: no other replica could lead: use leader"
     if (
@@ -232,35 +224,6 @@ def _cannot_move(setting: Setting, target: Target) -> str | None:
             "topic.partitions, or use leader"
         )
     return _needs_followers(setting)
-
-
-def needs_a_spare(setting: Setting, _: Target) -> str | None:
-    """Of verbs that put a replica where there was none."""
-    if setting.brokers > setting.replicas:
-        return None
-    return (
-        "every broker has a replica already: raise cluster.brokers, or lower "
-        "topic.replication_factor"
-    )
-
-
-# Whichever broker is hit, leadership may move away from it, or to it.
-ANYWHERE = Effects(leadership="anywhere")
-REASSIGN = Verb(
-    name="reassign",
-    undo="reassign-back",
-    done="affected by a partition reassignment",
-    effects=ANYWHERE,
-    needs=(Ensemble,),
-    together=True,
-    alone=True,
-    hits=BROKERS,
-    inject=_reassign,
-    bit=_there,
-    heal=_begin_return,
-    healed=_returned,
-    impossible=needs_a_spare,
-)
 
 
 def _led_by_others() -> Trial:
@@ -290,13 +253,14 @@ def _led_by_others() -> Trial:
 ELECT = Verb(
     name="elect",
     undo="leave",
-    done="elected as preferred leader",
-    effects=ANYWHERE,
-    needs=(Ensemble,),
+    done="put through a leader election",
+    effects=_effects_of_election,
+    options=ElectOptions,
+    needs=(Operated,),
     together=True,
     hits=BROKERS,
     inject=_elect,
-    bit=_led_by_the_preferred,
+    bit=_is_led,
     heal=_leave,
     healed=_left,
     impossible=_cannot_elect,
@@ -308,30 +272,15 @@ MOVE_LEADER = Verb(
     undo="move-back",
     done="replaced as leader",
     effects=ANYWHERE,
-    needs=(Ensemble,),
+    needs=(Operated,),
     together=True,
     alone=True,
     hits=BROKERS,
     inject=_move,
     bit=_moved,
-    heal=_begin_return,
+    heal=begin_return,
     healed=_moved_back,
     impossible=_cannot_move,
     idle=_nothing_to_move,
     trial=Trial(partitions=3),  # each broker leads one
-)
-RAISE_REPLICATION = Verb(
-    name="raise-replication",
-    undo="lower-replication",
-    done="affected by a raised replication factor",
-    effects=Effects(),
-    needs=(Ensemble,),
-    together=True,
-    alone=True,
-    hits=BROKERS,
-    inject=_raise,
-    bit=_there,
-    heal=_begin_return,
-    healed=_returned,
-    impossible=needs_a_spare,
 )

@@ -1,0 +1,159 @@
+"""remove-controller, add-controller: who votes in KRaft's quorum, where its own log says who.
+
+    remove-controller   a controller votes no more; it goes on, and follows the log. Undone by
+                        `vote-again`
+    add-controller      a controller that only follows the log, as one whose disk was replaced
+                        (`lose-disk`), votes: what the lost disk was is removed first, since of one
+                        controller one directory votes. It stays a voter
+
+Asked of Kafka (harness.cluster.admin.requests) again and again until it is done: it changes one
+voter at a time, and a new one only once it has caught up.
+
+Proof: the quorum's leader names the voters.
+Source: KIP-853; from Kafka 3.9 on, with `cluster.voters = "dynamic"`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from harness.cluster.capabilities import Operated
+from harness.cluster.nodes import NotInTime, Role, controllers
+from harness.model.effects import Effects
+from harness.nemesis.faults.admin.reassignments import now_and_then
+from harness.nemesis.options import Options
+from harness.nemesis.target import Setting, Target
+from harness.nemesis.verb import DoesNothing, Injection, Verb
+
+if TYPE_CHECKING:
+    from harness.cluster.admin.requests import Members
+
+CONTROLLERS: frozenset[Role] = frozenset({"controller"})
+
+
+def _begin(injection: Injection) -> None:
+    injection.memo["directory"] = None
+
+
+# remove-controller
+
+
+def _votes_no_more(injection: Injection) -> str | None:
+    node, found = injection.node, injection.requests.quorum()
+    directory = found.voters.get(node.id)
+    if directory is None and injection.memo["directory"] is None:
+        raise DoesNothing(f"{node.name} does not vote; {_voters(injection, found)}")
+    if directory is None:
+        return f"{node.name} votes no more; {_voters(injection, found)}"
+    injection.memo["directory"] = directory
+    _remove(injection, directory)
+    return None
+
+
+def _vote_again(injection: Injection) -> None:
+    injection.memo.pop("voter_s", None)
+
+
+def _votes_again(injection: Injection) -> str | None:
+    directory = injection.memo.get("directory")
+    if directory is None:
+        return f"{injection.node.name} was not removed"
+    return _votes(injection, directory, injection.requests.quorum())
+
+
+# add-controller
+
+
+def _votes_by_now(injection: Injection) -> str | None:
+    node, memo, found = injection.node, injection.memo, injection.requests.quorum()
+    if memo["directory"] is None:
+        if node.id not in found.observers:
+            # It votes, or, just started with another disk, has not been heard of yet.
+            raise NotInTime(f"{node.name} does not follow the log; {_voters(injection, found)}")
+        memo["directory"] = found.observers[node.id]
+    voting = found.voters.get(node.id)
+    if voting is not None and voting != memo["directory"]:
+        _remove(injection, voting)
+        return None
+    return _votes(injection, memo["directory"], found)
+
+
+def _leave(_: Injection) -> None:
+    """There is nothing to undo."""
+
+
+def _left(injection: Injection) -> str | None:
+    return f"{injection.node.name} stays what it is to the quorum"
+
+
+# Both
+
+
+def _remove(injection: Injection, directory: UUID) -> None:
+    voter = injection.node.id
+    now_and_then(injection, "removed", lambda: injection.requests.remove_voter(voter, directory))
+
+
+def _votes(injection: Injection, directory: UUID, found: Members) -> str | None:
+    """Ask for it until it does."""
+    node = injection.node
+    if found.voters.get(node.id) == directory:
+        return f"{node.name} votes; {_voters(injection, found)}"
+    now_and_then(injection, "voter", lambda: injection.requests.add_voter(node, directory))
+    return None
+
+
+def _voters(injection: Injection, found: Members) -> str:
+    names = {node.id: node.name for node in controllers(injection.cluster.nodes)}
+    return f"voters: {', '.join(names.get(each, str(each)) for each in sorted(found.voters))}"
+
+
+def _needs_dynamic_voters(setting: Setting, _: Target, __: Options) -> str | None:
+    if setting.dynamic:
+        return None
+    return (
+        'voters that are named in files cannot change: set cluster.voters = "dynamic" (from Kafka '
+        "3.9 on)"
+    )
+
+
+def _leaves_a_voter(setting: Setting, target: Target, options: Options) -> str | None:
+    if why := _needs_dynamic_voters(setting, target, options):
+        return why
+    if setting.controllers > 1 and target.name != "quorum-all":
+        return None
+    return "the last voter cannot be removed: raise cluster.controllers, or use quorum-one"
+
+
+# Not tried at every target: the clusters of these trials have no controllers.
+REMOVE_CONTROLLER = Verb(
+    name="remove-controller",
+    undo="vote-again",
+    done="removed from the quorum",
+    effects=Effects(),
+    needs=(Operated,),
+    holds="process",
+    hits=CONTROLLERS,
+    inject=_begin,
+    bit=_votes_no_more,
+    heal=_vote_again,
+    healed=_votes_again,
+    impossible=_leaves_a_voter,
+    trial=None,
+)
+ADD_CONTROLLER = Verb(
+    name="add-controller",
+    undo="leave",
+    done="added to the quorum",
+    effects=Effects(),
+    needs=(Operated,),
+    holds="process",
+    hits=CONTROLLERS,
+    inject=_begin,
+    bit=_votes_by_now,
+    heal=_leave,
+    healed=_left,
+    impossible=_needs_dynamic_voters,
+    trial=None,
+)
