@@ -25,6 +25,8 @@ from analysis.checks.promise import Promise
 from analysis.run_facts import untold
 from analysis.run_facts.configuration import Facts, facts_of, lag_max_ms
 from analysis.run_facts.faults import Happened
+from analysis.run_facts.kafka import Kafka, kafka_of
+from analysis.run_facts.quorum_strikes import quorum_strikes
 from analysis.stored.member_stops import stops_of
 from analysis.stored.stored_run import Run, read_ended
 from analysis.stored.transactions.settled import Settled
@@ -71,12 +73,28 @@ class Permission:
 
 def permission_of(run: Run) -> Permission:
     """What permits what in a stored run."""
-    happened = Happened.of(run.faults, run.plan, run.nodes)
+    kafka = kafka_of(run.record)
+    happened = Happened.of(run.faults, run.plan, run.nodes, kafka.quorum)
     server = run.node_settings["server"]
-    known = facts_of(run.scenario, server, happened.settings())
-    least_safe = facts_of(run.scenario, server, happened.settings(unknown_did_all=True))
+    known = facts_in(run.scenario, server, happened, kafka)
+    least_safe = facts_in(run.scenario, server, happened, kafka, unknown_did_all=True)
     recorded = partial(replace, history_format=run.history_format, untold=run.untold)
-    return permission(recorded(known), recorded(least_safe), _seen(run, happened, known))
+    return permission(recorded(known), recorded(least_safe), _seen(run, happened, kafka, known))
+
+
+def facts_in(
+    scenario: Mapping[str, Any],
+    server: Mapping[str, Any],
+    happened: Happened,
+    kafka: Kafka,
+    *,
+    unknown_did_all: bool = False,
+) -> Facts:
+    """The facts of a configuration and of what happened; of unknown effects nothing, or all."""
+    facts = facts_of(scenario, server, happened.settings(unknown_did_all=unknown_did_all), kafka)
+    asked = happened.asked_for_unclean(unknown_did_all=unknown_did_all)
+    forgot = quorum_strikes(happened, kafka, with_unknown=unknown_did_all)
+    return replace(facts, unclean=facts.unclean or asked, set_back=bool(forgot))
 
 
 def permission(known: Facts, least_safe: Facts, seen: Seen) -> Permission:
@@ -90,16 +108,25 @@ def permission(known: Facts, least_safe: Facts, seen: Seen) -> Permission:
     return Permission(facts=known, promised=rows, causes=tuple(found), certain=certain)
 
 
-def _seen(run: Run, happened: Happened, facts: Facts) -> Seen:
+def _seen(run: Run, happened: Happened, kafka: Kafka, facts: Facts) -> Seen:
     topic, server = run.scenario["topic"], run.node_settings["server"]
     brokers = {name for name, node in run.nodes.items() if node.get("role") == "broker"}
     brokers |= {
-        name for view in run.views for name in (view["leader"], *(view["isr"] or ())) if name
+        name
+        for view in run.views
+        for name in (view["leader"], *(view["isr"] or ()), *(view.get("elr") or ()))
+        if name
     }
     return Seen(
         facts=facts,
         happened=happened,
-        partitions=partitions_of(run.views, run.blind, int(topic["partitions"])),
+        kafka=kafka,
+        partitions=partitions_of(
+            run.views,
+            run.blind,
+            int(topic["partitions"]),
+            kafka.eligible_below(server, topic, happened.settings()),
+        ),
         brokers=tuple(sorted(brokers)),
         topic=str(topic.get("name", "")),
         topic_config=topic["config"],

@@ -3,7 +3,8 @@
 Nobody watches `__consumer_offsets` and `__transaction_state`: who leads them and who is in their
 ISRs is not recorded. So what hangs on them may be set back by any strike and, where the brokers'
 own defaults allow unclean elections, there are no leader epochs or commits are acknowledged before
-all replicas have them, by any fault that can move leadership, of whichever partition.
+all replicas have them, by any fault that can move leadership, of whichever partition. Whether it
+was their metadata that a KRaft quorum forgot is in doubt, unless it forgot any of the topic's.
 
 A committed offset that was set back makes records come again. One that is gone altogether makes the
 group go on where auto.offset.reset says: at the log's end it passes over what nobody was given.
@@ -16,11 +17,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from analysis.causes.cause import Cause
-from analysis.causes.disks.strikes import Strike, strikes_of
+from analysis.causes.disks.strike import Strike
+from analysis.causes.disks.strikes import strikes_of
 from analysis.causes.kinds import INTERNAL, OFFSETS_GONE, UNSETTLED
 from analysis.causes.seen import Seen
 from analysis.causes.settings import broker_values
 from analysis.run_facts.configuration import UNCLEAN
+from analysis.run_facts.quorum_strikes import QuorumStrike, quorum_strikes
 from harness.model.client_settings import LATEST
 
 
@@ -48,6 +51,18 @@ def _set_back(seen: Seen) -> Iterator[Cause]:
             fault=strike.fault,
             shown_from_ns=strike.invoke_ns,
         )
+    for forgot in quorum_strikes(seen.happened, seen.kafka):
+        if _in_time(forgot.invoke_ns, seen):
+            why = forgot.why or _unseen_metadata(forgot, seen)
+            yield Cause(
+                kind=INTERNAL,
+                words=forgot.words,
+                at_ns=forgot.invoke_ns,
+                sure=why is None,
+                why=why,
+                fault=forgot.fault,
+                shown_from_ns=forgot.invoke_ns,
+            )
     for fault, effects in seen.happened.known():
         loses = (
             not seen.facts.epochs
@@ -64,6 +79,14 @@ def _set_back(seen: Seen) -> Iterator[Cause]:
                 fault=fault["fault"],
                 shown_from_ns=fault["invoke_ns"],
             )
+
+
+def _unseen_metadata(forgot: QuorumStrike, seen: Seen) -> str | None:
+    """Why it is not known that committed metadata went back; None where some did."""
+    states = (state for partition in seen.partitions for state in partition.after(forgot.invoke_ns))
+    if any(state.went_back for state in states):
+        return None
+    return "whether the metadata of internal topics went back is not known"
 
 
 def _acknowledged_early(seen: Seen) -> bool:

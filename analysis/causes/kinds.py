@@ -49,7 +49,14 @@ UNCLEAN_ELECTION = Kind(
     name="unclean-election",
     records="those whose partition came to be led by a broker outside its ISR, and outside an ISR "
     "of the time between the send's begin and its ack (or first delivery), and in none seen from "
-    "then to that election; sends to the deposed leader before its end count as before the change",
+    "then to that election; sends to the deposed leader before its end count as before the change; "
+    "who is in the ELR (KRaft) counts as in the ISR",
+)
+OLD_ISR = Kind(
+    name="old-isr",
+    records="those whose partition came to be led by an ISR that its committed metadata went back "
+    "to, after a controller's disk was lost: by a broker that was out of ISR and ELR before, and "
+    "acknowledged since then, as of an unclean election; of partitions whose metadata stayed none",
 )
 TRUNCATION = Kind(
     name="truncation",
@@ -64,8 +71,9 @@ AFTER_TRUNCATION = Kind(
 )
 STRIKE = Kind(
     name="strike",
-    records="those whose send began before the strike was done, in a partition whose whole ISR was "
-    "struck, or that a struck broker came to lead anew before it had left the ISR and come back",
+    records="those whose send began before the strike was done, in a partition whose whole ISR "
+    "(with KRaft, ISR and ELR) was struck, or that a struck broker came to lead anew before it had "
+    "left the ISR and come back",
 )
 LEADER_STRUCK = Kind(
     name="leader-struck",

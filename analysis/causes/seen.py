@@ -9,6 +9,7 @@ from typing import Any
 from analysis.causes.states import Partition
 from analysis.run_facts.configuration import Facts
 from analysis.run_facts.faults import Happened
+from analysis.run_facts.kafka import Kafka
 from analysis.stored.member_stops import Stop
 
 
@@ -18,6 +19,7 @@ class Seen:
 
     facts: Facts  # as known
     happened: Happened
+    kafka: Kafka = field(default_factory=Kafka)
     partitions: tuple[Partition, ...] = ()
     brokers: tuple[str, ...] = ()
     topic: str = ""

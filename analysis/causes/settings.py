@@ -5,6 +5,10 @@
 
 The topic's own setting goes before the brokers', whichever was changed last. A change is in force
 from when it was proved until its healing began; while it is made, or undone, either value may be.
+
+Whether an election may be unclean is the controller's to decide: with KRaft its own setting stands
+where the brokers' does with ZooKeeper, and below 3.9 none counts there (KAFKA-12670). A fault that
+asks for an unclean election allows it for as long, whatever is set.
 """
 
 from __future__ import annotations
@@ -23,6 +27,8 @@ DEFAULTS = {UNCLEAN: "false", FLUSH: ""}
 
 def topic_values(seen: Seen, key: str, from_ns: int, to_ns: int | None) -> frozenset[str]:
     """What may have been in force for the topic between two moments (to_ns None: without end)."""
+    if _does_nothing(seen, key):
+        return frozenset({DEFAULTS[key]})
     own = _changed(seen, key, seen.topic_config.get(key), (from_ns, to_ns), by_brokers=False)
     inherited = broker_values(seen, key, from_ns, to_ns) if None in own else frozenset[str]()
     return _words(own) | inherited
@@ -30,8 +36,11 @@ def topic_values(seen: Seen, key: str, from_ns: int, to_ns: int | None) -> froze
 
 def broker_values(seen: Seen, key: str, from_ns: int, to_ns: int | None) -> frozenset[str]:
     """The same of topics that have no setting of their own."""
+    if _does_nothing(seen, key):
+        return frozenset({DEFAULTS[key]})
     key_of_brokers = BROKER_KEY.get(key, key)
-    default = seen.server.get(key_of_brokers, DEFAULTS[key])
+    settings = seen.kafka.deciding(seen.server) if key == UNCLEAN else seen.server
+    default = settings.get(key_of_brokers, DEFAULTS[key])
     return _words(_changed(seen, key_of_brokers, default, (from_ns, to_ns), by_brokers=True))
 
 
@@ -40,10 +49,19 @@ def unclean_allowed(
 ) -> Iterator[tuple[bool, str | None]]:
     """Whether an unclean election was allowed at any moment of a stretch: (True, None), or (False,
     why it is not known), or nothing where it certainly was not."""
-    if "true" in topic_values(seen, UNCLEAN, from_ns, to_ns):
+    asked = any(
+        seen.happened.asks_for_unclean(fault) and meets(fault, from_ns, to_ns)
+        for fault, _ in seen.happened.known()
+    )
+    if asked or "true" in topic_values(seen, UNCLEAN, from_ns, to_ns):
         yield True, None
     elif any(meets(fault, from_ns, to_ns) for fault in seen.happened.unknown()):
         yield False, seen.why_unknown()
+
+
+def _does_nothing(seen: Seen, key: str) -> bool:
+    """Whether nobody looks at a setting, in such a Kafka."""
+    return key == UNCLEAN and not seen.kafka.configures_unclean
 
 
 def _changed(
@@ -54,6 +72,8 @@ def _changed(
     changes = sorted(seen.happened.known(), key=lambda each: int(each[0]["invoke_ns"]))
     for fault, effects in changes:
         value = effects.topic_settings.get(key)
+        if key == UNCLEAN and seen.happened.asks_for_unclean(fault):
+            continue  # that is no setting
         of_brokers = seen.happened.options(fault).get("on") == "brokers"
         if value is None or of_brokers is not by_brokers or not meets(fault, from_ns, to_ns):
             continue

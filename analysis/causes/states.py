@@ -17,6 +17,14 @@ Where the look before a change is not written down, it came two looks before at 
 blind stretch that the change was seen after. What was so before a partition's first view is hidden.
 
 An empty ISR is none that anybody told (a broker that knows no leader says so): it is not known.
+Where the view tells the eligible leaders as well (KRaft, KIP-966) it is a state: nobody is in sync.
+
+    kafka1 leads, ISR 1, ELR 2    =>  *eligible* are 1 and 2: both have all that is committed
+    the same, no ELR told, min.insync.replicas 2, of a Kafka that has ELRs
+                                  =>  others than kafka1 may be eligible, which is not known
+
+`went_back`: before this state the committed metadata of the partition went back to an older one
+(docs/history.md), so that its ISR may name who lacks records.
 """
 
 from __future__ import annotations
@@ -39,9 +47,23 @@ class State:
     time_ns: int
     since_ns: int  # the last look that may have shown another state
     leader: str | None
-    isr: frozenset[str]  # empty: not known
+    isr: frozenset[str]  # empty: not known, unless the ELR is told
     epoch: int | None
     controller: str | None = None
+    elr: frozenset[str] | None = None  # None: not told
+    partition_epoch: int | None = None  # rises with each change of the partition (KRaft)
+    went_back: bool = False
+    guessed: bool = False  # others than the ISR may be eligible: nobody told
+
+    @property
+    def told(self) -> bool:
+        """Whether it is known who was in the ISR."""
+        return bool(self.isr) or self.elr is not None
+
+    @property
+    def eligible(self) -> frozenset[str]:
+        """Who has all that is committed, as far as known: the ISR and the ELR."""
+        return self.isr | (self.elr or frozenset())
 
     @property
     def term(self) -> tuple[str | None, int | None]:
@@ -85,11 +107,16 @@ class Partition:
     number: int
     states: tuple[State, ...]
     blind: tuple[tuple[int, int | None], ...]
+    eligible_below: int = 0  # others may be eligible beside an ISR with fewer members
 
     def at(self, time_ns: int) -> State | None:
         """The state in force, by the last view before."""
         place = self._after(time_ns)
         return self.states[place - 1] if place else None
+
+    def before(self, time_ns: int) -> State | None:
+        """The last state that was seen before a moment, and of which the ISR is known."""
+        return next((s for s in reversed(self.states) if s.time_ns < time_ns and s.told), None)
 
     def _after(self, time_ns: int) -> int:
         """The place of the first state that was seen later."""
@@ -149,7 +176,7 @@ class Partition:
         for last, state in pairwise(told):
             rose = int(state.epoch or 0) - int(last.epoch or 0)
             # The controller raises it to drop a replica, and once more to elect another leader.
-            left = len(last.isr - state.isr) if state.isr else 0
+            left = len(last.isr - state.isr) if state.told else 0
             seen = left + (last.leader != state.leader) * bool(state.leader)
             if rose > max(1, seen):
                 yield Hidden(
@@ -179,10 +206,13 @@ class Partition:
 
 
 def _same(before: State | None, after: State | None) -> bool:
-    """Whether neither leader nor epoch changed."""
+    """Whether neither leader nor epoch changed, nor the ISR more often than is seen."""
     if before is None or after is None or before.epoch is None:
         return False
-    return (before.leader, before.epoch) == (after.leader, after.epoch)
+    changes = 0
+    if before.partition_epoch is not None and after.partition_epoch is not None:
+        changes = after.partition_epoch - before.partition_epoch
+    return (before.leader, before.epoch) == (after.leader, after.epoch) and changes in (0, 1)
 
 
 def _next(before: State | None, after: State | None) -> bool:
@@ -192,29 +222,45 @@ def _next(before: State | None, after: State | None) -> bool:
     return after.epoch - before.epoch <= 1
 
 
-def partitions_of(views: Iterable[Row], blind: Iterable[Row], count: int) -> tuple[Partition, ...]:
-    """What was seen of each of the topic's partitions; rows of the history's tables."""
+def partitions_of(
+    views: Iterable[Row], blind: Iterable[Row], count: int, eligible_below: int = 0
+) -> tuple[Partition, ...]:
+    """What was seen of each of the topic's partitions; rows of the history's tables. Of an ISR with
+    fewer members than `eligible_below` others may be eligible to lead."""
     stretches = ((row["start_ns"], row["end_ns"]) for row in blind)
     dark = tuple(sorted(stretches, key=lambda each: int(each[0])))
     by_number: dict[int, list[State]] = {number: [] for number in range(count)}
     for row in sorted(views, key=lambda row: int(row["time_ns"])):
         states = by_number.get(row["partition"])
         if states is not None:
-            states.append(_state(row, states[-1] if states else None, dark))
+            last = states[-1] if states else None
+            states.append(_state(row, last, dark, eligible_below))
     return tuple(
-        Partition(number=number, states=tuple(_distinct(states)), blind=dark)
+        Partition(
+            number=number,
+            states=tuple(_distinct(states)),
+            blind=dark,
+            eligible_below=eligible_below,
+        )
         for number, states in by_number.items()
     )
 
 
-def _state(row: Row, last: State | None, dark: Sequence[tuple[int, int | None]]) -> State:
+def _state(
+    row: Row, last: State | None, dark: Sequence[tuple[int, int | None]], eligible_below: int
+) -> State:
+    isr, elr = frozenset(row["isr"] or ()), row.get("elr")
     return State(
         time_ns=row["time_ns"],
         since_ns=_since(row, last, dark) if row.get("since_ns") is None else row["since_ns"],
         leader=row["leader"],
-        isr=frozenset(row["isr"] or ()),
+        isr=isr,
         epoch=row["leader_epoch"],
         controller=row["controller"],
+        elr=None if elr is None else frozenset(elr),
+        partition_epoch=row.get("partition_epoch"),
+        went_back=bool(row.get("went_back")),
+        guessed=elr is None and len(isr) < eligible_below,
     )
 
 

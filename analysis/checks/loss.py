@@ -49,6 +49,7 @@ from analysis.causes.kinds import (
     BIT_AT_THE_END,
     LEADER_STRUCK,
     NOT_REPLICATED,
+    OLD_ISR,
     STRIKE,
     TRUNCATION,
     UNCLEAN_ELECTION,
@@ -61,6 +62,7 @@ from analysis.checks.promise import (
     ALWAYS,
     CRCS,
     FLUSH,
+    FORGOTTEN,
     NO_EPOCHS,
     OTHERWISE,
     REPLICATION,
@@ -179,6 +181,14 @@ LOST = Anomaly(
             "records are lost.",
             UNCLEAN,
             by=UNCLEAN_ELECTION,
+        ),
+        permitted(
+            FORGOTTEN,
+            "A controller without its disk may help to elect one that lacks committed metadata: "
+            "then an ISR counts again that had been left, and who is elected from it may lack "
+            "records.",
+            "KIP-595; KIP-853",
+            by=OLD_ISR,
         ),
         permitted(
             NO_EPOCHS,

@@ -159,7 +159,7 @@ def _only_reads(node: str) -> bool:
 
 
 def leaders_of(run: Run) -> list[dict[str, Any]]:
-    """Who led from when to when, as far as ZooKeeper told: rows of schema.LEADER."""
+    """Who led from when to when, as far as the views tell: rows of schema.LEADER."""
     return _stretches(run, {"leader": "leader"})
 
 

@@ -15,8 +15,10 @@ enough. Who is hit no longer when a fault is healed, and was not restarted by th
 from another.
 
 A healing that began before Kafka could have gone on without it proves nothing. Kafka gives up a
-broker when its ZooKeeper session ends, and with acks=all a replica that links keep from fetching
-within 1.5 times `replica.lag.time.max.ms`. Both are settings of the brokers; no threshold is ours.
+broker when its session ends, and with acks=all a replica that links keep from fetching within 1.5
+times `replica.lag.time.max.ms`. A session is one with ZooKeeper; with KRaft it is one with the
+active controller, and where that was hit as well it begins anew with the next, which must be
+elected first. All are settings of the nodes; no threshold is ours.
 
 Cannot see: reads; a gap shorter than `check.unavailability_threshold_ms`; a partition that nobody
 wrote to; whether clients could have found the new leader sooner.
@@ -29,8 +31,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.causes.states import Partition, State, partitions_of
-from analysis.run_facts.configuration import lag_max_ms, session_ms
+from analysis.run_facts.configuration import lag_max_ms
 from analysis.run_facts.faults import Happened
+from analysis.run_facts.kafka import Kafka, kafka_of
 from analysis.stored.stored_run import Run
 from harness.model.effects import Effects
 
@@ -76,6 +79,7 @@ class Cluster:
     """What of a run decides who may take writes."""
 
     happened: Happened
+    kafka: Kafka
     partitions: Sequence[Partition]
     server: Mapping[str, Any]
     acks: str
@@ -87,7 +91,15 @@ class Cluster:
         effects = self.effects(fault)
         links = effects.leadership == "anywhere" and not effects.ends_processes
         lag_ms = CHECKED_EVERY * lag_max_ms(self.server) if links and self.acks == "all" else 0.0
-        return int(max(session_ms(self.server), lag_ms) * 1e6)
+        session_ms = self.kafka.session_ms(self.server)
+        if self._controls(fault):
+            session_ms += self.kafka.new_controller_ms()
+        return int(max(session_ms, lag_ms) * 1e6)
+
+    def _controls(self, fault: Row) -> bool:
+        """Whether it hit who was the controller, of any partition's view of it."""
+        states = (partition.at(fault["invoke_ns"]) for partition in self.partitions)
+        return any(state and state.controller in fault["nodes"] for state in states)
 
     def effects(self, fault: Row) -> Effects:
         """What a fault could do; nothing where that is not known."""
@@ -96,7 +108,8 @@ class Cluster:
 
 def availability(run: Run, windows: Sequence[Row], acks: str) -> Availability:
     """The A of a run whose faults are all proved. `windows`: rows of `availability.windows`."""
-    happened = Happened.of(run.faults, run.plan, run.nodes)
+    kafka = kafka_of(run.record)
+    happened = Happened.of(run.faults, run.plan, run.nodes, kafka.quorum)
     faults = [fault for fault in run.faults if _disturbs(fault, happened, run.plan)]
     if not faults:
         return Availability(value=None)  # nothing was parted from anything
@@ -105,10 +118,11 @@ def availability(run: Run, windows: Sequence[Row], acks: str) -> Availability:
     topic, server = run.scenario["topic"], run.node_settings["server"]
     cluster = Cluster(
         happened=happened,
+        kafka=kafka,
         partitions=partitions_of(run.views, run.blind, int(topic["partitions"])),
         server=server,
         acks=acks,
-        min_isr=int({**server, **topic["config"]}.get("min.insync.replicas", 1)),
+        min_isr=kafka.min_isr(server, topic["config"]),
         load_end_ns=run.load_end_ns,
     )
     return _worst([_after(gap, cluster) for gap in last_gaps(windows, faults)], cluster)

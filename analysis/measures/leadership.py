@@ -8,18 +8,18 @@ for each broker: how many partitions it led, and how many sends to these were ac
         3 s to 5 s    kafka1 leads 1,   0 acks    kafka2 leads 1, 600 acks    (fault 0)
         5 s to 9 s    kafka1 leads 0,   0 acks    kafka2 leads 2, 2400 acks
 
-A fault's injection begins a stretch too: for ZooKeeper a dead leader leads until its session ends,
-and without that cut its idle time would make the load before look uneven. A heal begins none.
+A fault's injection begins a stretch too: to the controller a dead leader leads until its session
+ends, and without that cut its idle time would make the load before look uneven. A heal begins none.
 
 An ack counts at the moment it arrived, for who led its partition then; acks after the load do not
 count. Leaders of many partitions change one after the other, so a stretch shorter than 0.2 s is
 merged into the one after it. What is merged says who led at its end, but each ack in it counts for
 who led when it arrived. The last stretch stays however short it is: nothing comes after it.
 
-Cannot see: who really led while ZooKeeper and a broker disagreed; a change between two looks at
-ZooKeeper, or how much earlier it was (acks within some ms of a change may count for the wrong
-broker); who prefers to lead, for the assignment is not in the history. A partition without a leader
-counts for nobody, nor does one of which nobody has told yet.
+Cannot see: who really led while the controller and a broker disagreed; a change between two looks,
+or how much earlier it was (acks within some ms of a change may count for the wrong broker); who
+prefers to lead, for the assignment is not in the history. A partition without a leader counts for
+nobody, nor does one of which nobody has told yet.
 
 Spark counts acks between two *cuts*, and all else is pure functions over what is small.
 """

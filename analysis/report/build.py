@@ -26,6 +26,7 @@ from analysis.report.clock import load_began_utc
 from analysis.report.headline import Judged, sentence
 from analysis.report.outcome import cap, outcome, verdict_words
 from analysis.run_facts.configuration import Facts
+from analysis.run_facts.kafka import kraft_of
 from analysis.run_facts.placement import misplaced
 from analysis.run_facts.untold import gaps_untold
 from analysis.stored.run_files import CheckError
@@ -393,7 +394,7 @@ def _configuration(run: Run) -> dict[str, Any]:
         "producer": scenario["workload"]["producer"],
         "consumer": scenario["workload"]["consumer"],
         "topic": {name: None if name in run.untold else topic[name] for name in topic},
-        **{name: run.node_settings[name] for name in ("server", "zoo")},
+        **{name: run.node_settings[name] for name in ("server", "zoo")} | kraft_of(run.record),
         "differences": run.record.get("differences") or [],
         **{n: told for n in ("layers", "shown_demands", "notes") if (told := run.record.get(n))},
     }

@@ -30,7 +30,7 @@ TOLD = {
     "replication_factor": "replicas",
     "min.insync.replicas": "min.insync.replicas",
 }
-SESSION = "zookeeper.session.timeout.ms"
+SESSION, KRAFT_SESSION = "zookeeper.session.timeout.ms", "broker.session.timeout.ms"
 NOT_OWN = ("harness", "to fit others")  # layers of brokers' settings that nobody asked for
 OWN_MAX = 6
 IN_FILE = re.compile(r"(.+), line \d+")  # a layer that is a file of the user's
@@ -136,12 +136,15 @@ def flat(settings: Row) -> dict[str, object]:
 
 
 def min_isr(configuration: Row) -> int | None:
-    """min.insync.replicas in force: the topic's, else the brokers', else Kafka's default of 1."""
+    """min.insync.replicas in force: the topic's, else the brokers' (or, where KRaft remembers
+    eligible leaders, the controllers'), else Kafka's default of 1."""
     topic = flat(configuration["topic"])
     if not topic:
         return None
-    broker = flat(configuration["server"]).get("min.insync.replicas", 1)
-    return int(str(topic.get("min.insync.replicas", broker)))
+    eligible = (configuration.get("kraft") or {}).get("eligible_leaders")
+    settings = configuration["controller" if eligible else "server"]
+    default = flat(settings).get("min.insync.replicas", 1)
+    return int(str(topic.get("min.insync.replicas", default)))
 
 
 def whose_words(configuration: Row) -> str:
@@ -176,8 +179,10 @@ def configuration_words(configuration: Row, untold: Collection[str] = ()) -> str
         words.append(count_of(int(str(topic["replication_factor"])), "replica"))
     if "replication_factor" in topic and "min.insync.replicas" not in untold:
         words.append(f"min.insync.replicas={min_isr(configuration)}")
-    unclean = {**flat(configuration["server"]), **topic}.get("unclean.leader.election.enable")
-    if plain(unclean) == "true":
+    kraft = configuration.get("kraft") or {"configures_unclean": True}
+    deciding = configuration.get("controller") or configuration["server"]
+    unclean = {**flat(deciding), **topic}.get("unclean.leader.election.enable")
+    if plain(unclean) == "true" and kraft["configures_unclean"]:
         words.append("unclean elections on")
     missing = [word for setting, word in TOLD.items() if setting in untold]
     known = [", ".join(words)] if words else []
@@ -186,12 +191,16 @@ def configuration_words(configuration: Row, untold: Collection[str] = ()) -> str
 
 def broker_words(report: Row) -> str:
     """Which Kafka it was, how long a session was, and what the scenario or its user set for the
-    brokers: `Kafka 3.9.2, ZooKeeper session of 2.00 s, replica.fetch.wait.max.ms=5`."""
+    brokers: `Kafka 3.9.2, ZooKeeper session of 2.00 s, replica.fetch.wait.max.ms=5`, or `Kafka
+    4.4.0, KRaft, session of 9.00 s`."""
     server = flat(report["configuration"]["server"])
     layers = report["configuration"].get("layers", {}).get("server", {})
-    own = [key for key, layer in layers.items() if layer not in NOT_OWN and key != SESSION]
+    kraft = "kraft" in report["configuration"]
     told = [f"Kafka {kafka}"] if (kafka := report["versions"].get("kafka")) else []
-    told += [f"ZooKeeper session of {_length(server[SESSION])}"] if SESSION in server else []
+    told += ["KRaft"] if kraft else []
+    session, whose = (KRAFT_SESSION, "") if kraft else (SESSION, "ZooKeeper ")
+    own = [key for key, layer in layers.items() if layer not in NOT_OWN and key != session]
+    told += [f"{whose}session of {_length(server[session])}"] if session in server else []
     told += [f"{key}={plain(server[key])}" for key in sorted(own)[:OWN_MAX] if key in server]
     more = len(own) - OWN_MAX
     return ", ".join([*told, *([f"and {more} more settings"] if more > 0 else [])])

@@ -1,5 +1,8 @@
 """What of a run's configuration decides the promises.
 
+Which settings count, and where they are looked for, depends on which Kafka it was
+(analysis.run_facts.kafka).
+
 A setting that was changed at run time counts as the least safe value that it had: whether it was in
 force when it mattered is for the causes to say (analysis.causes).
 """
@@ -10,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from analysis.run_facts.kafka import Kafka
 from harness.model.client_settings import (
     IN_FLIGHT,
     acks_of,
@@ -33,7 +37,7 @@ class Facts:
     retries: int
     idempotent: bool
     replicas: int
-    unclean: bool  # unclean.leader.election.enable, at one time or another
+    unclean: bool  # unclean elections were allowed or asked for, at one time or another
     epochs: bool  # followers truncate by leader epoch (KIP-101)
     checks_crcs: bool  # consumers look at what they are given: check.crcs
     in_flight: int = IN_FLIGHT  # requests of a producer that one broker has not answered yet
@@ -47,6 +51,7 @@ class Facts:
     uncommitted: bool = False  # consumers ask for what is not committed: isolation.level
     follower_reads: bool = False  # consumers may read from followers (KIP-392)
     compacted: bool = False  # cleanup.policy, at one time or another
+    set_back: bool = False  # a controller may lack metadata that it had voted for (KRaft)
     history_format: int = 2  # docs/history.md; what format 1 lacks is not judged
     untold: frozenset[str] = frozenset()  # of an imported history, by harness.model.untold
 
@@ -63,19 +68,23 @@ class Facts:
     @property
     def may_truncate(self) -> bool:
         """Whether a new leader may make replicas drop what consumers were already given."""
-        return self.replicated and (self.unclean or not self.epochs)
+        return self.replicated and (self.unclean or not self.epochs or self.set_back)
 
 
 def facts_of(
     scenario: Mapping[str, Any],
     server: Mapping[str, Any],
     changed: Sequence[Mapping[str, str]] = (),
+    kafka: Kafka | None = None,
 ) -> Facts:
     """The facts in a resolved scenario, its brokers' settings, and the topic's settings that faults
-    changed."""
+    changed, of such a Kafka."""
+    kafka = kafka or Kafka()
     work, topic = scenario["workload"], scenario["topic"]
     producer, consumer = work["producer"], work.get("consumer", {})
     in_force = {**server, **topic["config"]}  # the topic's own setting goes before the brokers'
+    elections = ({**kafka.deciding(server), **topic["config"]}, *changed)
+    allowed = kafka.configures_unclean and any(_true(each.get(UNCLEAN)) for each in elections)
 
     return Facts(
         acks=acks_of(producer),
@@ -83,8 +92,8 @@ def facts_of(
         idempotent=_true(producer.get("enable.idempotence", False)),
         in_flight=in_flight_of(producer),
         replicas=int(topic["replication_factor"]),
-        unclean=any(_true(each.get(UNCLEAN)) for each in (in_force, *changed)),
-        epochs=_have_epochs(server, topic["config"]),
+        unclean=allowed,
+        epochs=not kafka.zookeeper or _have_epochs(server, topic["config"]),
         checks_crcs=_true(consumer.get("check.crcs", False)),
         commit=str(work["commit"]) if asks_for_members(work) else None,
         transforms=asks_for_transformers(work),
@@ -108,11 +117,6 @@ def _compacts(settings: Mapping[str, Any]) -> bool:
     """Whether a log with such settings, the topic's and the brokers', is compacted."""
     policy = settings.get("cleanup.policy", settings.get("log.cleanup.policy", "delete"))
     return "compact" in str(policy)
-
-
-def session_ms(server: Mapping[str, Any]) -> float:
-    """How long a broker that is gone may still be taken to be there."""
-    return float(server.get("zookeeper.session.timeout.ms", 18_000))
 
 
 def _read_from_followers(work: Mapping[str, Any], server: Mapping[str, Any]) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from analysis.run_facts.kafka import keepers
 from analysis.stored.fault_views import view_in
 from harness.model.effects import Effects
 
@@ -29,8 +30,8 @@ EVERYTHING = Effects(
 
 
 def view_before(fault: Row) -> dict[str, Any]:
-    """The fault's own view of the cluster when it began: leader and isr by partition, controller,
-    known; empty where it has none that can be read."""
+    """The fault's own view of the cluster when it began: leader, isr and elr by partition,
+    controller, known; empty where it has none that can be read."""
     return view_in(fault, "before")
 
 
@@ -49,12 +50,18 @@ class Happened:
     steps: Mapping[int, Effects | None] = field(default_factory=dict)  # the plan's; None: not known
     options_of: Mapping[int, Row] = field(default_factory=dict)  # the plan's steps'
     nodes: Mapping[str, Row] = field(default_factory=dict)  # run.json's: by name, with `role`
+    quorum: frozenset[str] = frozenset()  # who keeps the metadata: ZooKeepers, or controllers
 
     @classmethod
     def of(
-        cls, faults: Sequence[Row], plan: Sequence[Row], nodes: Mapping[str, Row] | None = None
+        cls,
+        faults: Sequence[Row],
+        plan: Sequence[Row],
+        nodes: Mapping[str, Row] | None = None,
+        quorum: frozenset[str] | None = None,
     ) -> Happened:
-        """By the history's rows and run.json's plan and nodes."""
+        """By the history's rows and run.json's plan and nodes. `quorum`: where brokers are
+        controllers too, which their roles do not tell."""
         effects = {step["step"]: step.get("effects") for step in plan}
         return cls(
             faults=faults,
@@ -64,6 +71,7 @@ class Happened:
             },
             options_of={step["step"]: step.get("options") or {} for step in plan},
             nodes=nodes or {},
+            quorum=keepers(nodes or {}) if quorum is None else quorum,
         )
 
     def effects(self, fault: Row) -> Effects | None:
@@ -91,11 +99,14 @@ class Happened:
             self.nodes.get(name, {}).get("role") not in (None, "client") for name in fault["nodes"]
         )
 
-    def hits_half_the_ensemble(self, fault: Row) -> bool:
-        """Whether it hit so many ZooKeepers that the others may be no majority."""
-        ensemble = {name for name, node in self.nodes.items() if node.get("role") == "zookeeper"}
-        hit = ensemble & set(fault["nodes"])
-        return bool(hit) and 2 * len(hit) >= len(ensemble)
+    def hits_half_the_quorum(self, fault: Row) -> bool:
+        """Whether it hit so many who keep the metadata that the others may be no majority."""
+        hit = self.quorum & set(fault["nodes"])
+        return bool(hit) and 2 * len(hit) >= len(self.quorum)
+
+    def asks_for_unclean(self, fault: Row) -> bool:
+        """Whether it asks for an unclean election itself, whatever is configured."""
+        return self.options(fault).get("how") == "unclean"
 
     def settings(self, *, unknown_did_all: bool = False) -> list[Mapping[str, str]]:
         """The topic's settings that faults changed; of unknown effects nothing, or everything."""
@@ -103,3 +114,8 @@ class Happened:
         if unknown_did_all and self.unknown():
             changed.append(EVERYTHING.topic_settings)
         return [each for each in changed if each]
+
+    def asked_for_unclean(self, *, unknown_did_all: bool = False) -> bool:
+        """Whether somebody asked for an unclean election; of unknown effects nobody, or each."""
+        asked = any(self.asks_for_unclean(fault) for fault, _ in self.known())
+        return asked or (unknown_did_all and bool(self.unknown()))

@@ -19,6 +19,8 @@ from collections.abc import Mapping, Sequence
 from itertools import count, product
 from typing import Any
 
+from analysis.run_facts.kafka import kafka_of
+
 Replicas = Sequence[str]
 MOST_BROKERS, MOST_PARTITIONS = 9, 1000  # of a scenario; a record may be anybody's
 
@@ -41,12 +43,14 @@ def misplaced(record: Mapping[str, Any]) -> int | None:
 
 
 def placed_by_kafka(record: Mapping[str, Any]) -> bool:
-    """Whether Kafka was to place the replicas, in a cluster that the harness made: another one may
-    have KRaft's rule, and racks of which run.json does not tell."""
+    """Whether Kafka was to place the replicas, in a cluster with ZooKeeper that the harness made:
+    KRaft has a rule of its own, and another cluster racks of which run.json does not tell."""
     scenario: Mapping[str, Any] = record.get("scenario") or {}
     kubernetes = (scenario.get("backend") or {}).get("kubernetes") or {}
     attached = (kubernetes.get("attach") or {}).get("namespace")
     by_kafka = (scenario.get("topic") or {}).get("placement") == "kafka"
+    if not kafka_of(record).zookeeper:
+        return False
     return by_kafka and record.get("backend") != "external" and not attached
 
 

@@ -21,19 +21,21 @@ NEAR_NS = 10 * 10**9
 
 
 def view_in(fault: Row, name: str) -> dict[str, Any]:
-    """The view `before` or `after` of a fault's row: `leader` (names) and `isr` (lists of names) by
-    partition, `controller` (a name), `known`; without what is nothing of this kind."""
+    """The view `before` or `after` of a fault's row: `leader` (names), `isr` and, where somebody
+    told it, `elr` (lists of names) by partition, `controller` (a name), `known`; without what is
+    nothing of this kind."""
     try:
         view = json_text.loads(fault.get(name) or "{}")
     except ValueError:
         return {}
     if not isinstance(view, dict):
         return {}
-    leader, isr = (_table(view.get(part)) for part in ("leader", "isr"))
+    leader, isr, elr = (_table(view.get(part)) for part in ("leader", "isr", "elr"))
     controller = view.get("controller")
     return {
         "leader": {number: name for number, name in leader.items() if isinstance(name, str)},
         "isr": {number: names for number, names in isr.items() if _are_names(names)},
+        "elr": {number: names for number, names in elr.items() if _are_names(names)},
         "controller": controller if isinstance(controller, str) else None,
         "known": view.get("known"),
     }

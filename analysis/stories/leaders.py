@@ -4,8 +4,8 @@
     =>  kafka1 wrote it, and kafka2 led without it
 
 A record's leader epoch is *certain* where a kept log has it at the offset of its ack, or where
-there had been no other epoch by then, as a broker logged and ZooKeeper showed. Else what ZooKeeper
-showed at the moment of the ack may be another leader's: a deposed one may go on.
+there had been no other epoch by then, as a broker logged and a view showed. Else what a view showed
+at the moment of the ack may be another leader's: a deposed one may go on.
 The election that a record was lost by is the first of a later epoch (not certain: after the ack) by
 a broker whose log ended at or before it: whoever led in between had it, or had the same there. A
 leader that comes back in its own epoch with a shorter log counts as well.
@@ -38,14 +38,14 @@ class Subject:
     acked: bool
     sent_ns: int | None
     acked_ns: int | None
-    epoch: int | None  # as certain, or as ZooKeeper showed it
+    epoch: int | None  # as certain, or as a view showed it
     certain: bool
-    leader: str | None  # who wrote it, if that is certain; else who led, as ZooKeeper showed
+    leader: str | None  # who wrote it, if that is certain; else who led, as a view showed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Election:
-    """Who led next without the record; `log_end` None: only ZooKeeper's word is known."""
+    """Who led next without the record; `log_end` None: only a view's word is known."""
 
     leader: str
     epoch: int | None
@@ -97,7 +97,7 @@ def _only(
 
 
 def led_in(partition: int, epoch: int | None, kept: Kept, views: Sequence[Row]) -> str | None:
-    """Who led a partition in an epoch, by its own log, or as ZooKeeper showed it."""
+    """Who led a partition in an epoch, by its own log, or as a view showed it."""
     if epoch is None:
         return None
     said = [s for s in kept.said.get(partition, ()) if s.event == "led" and s.epoch == epoch]
@@ -150,11 +150,13 @@ def _outside(broker: str, epoch: int | None, partition: int, views: Sequence[Row
     mine = [view for view in views if view["partition"] == partition]
     led = [n for n, view in enumerate(mine) if view["leader_epoch"] == epoch and epoch is not None]
     before = mine[: led[0]] if led else []
-    return bool(before and before[-1]["isr"]) and broker not in before[-1]["isr"]
+    last = before[-1] if before else {"isr": ()}
+    told = bool(last["isr"]) or last.get("elr") is not None
+    return told and broker not in (*last["isr"], *(last.get("elr") or ()))
 
 
 def _seen_election(subject: Subject, views: Sequence[Row]) -> Election | None:
-    """The first other leader that ZooKeeper showed after the ack."""
+    """The first other leader that a view showed after the ack."""
     if subject.acked_ns is None or subject.leader is None:
         return None
     for view in views:

@@ -95,6 +95,7 @@ class Story:
     views: Sequence[Row]  # of the partition, meanwhile
     read: bool  # the final read of the partition is complete
     done: Mapping[int, str]  # what the plan's steps did to nodes, in words
+    keeper: str = "ZooKeeper"  # what keeps the cluster's metadata, and showed who led
 
     @property
     def one(self) -> bool:
@@ -119,7 +120,7 @@ class Story:
 
     @property
     def leader_is_told(self) -> bool:
-        """Whether None is what ZooKeeper showed; else nobody has asked who led."""
+        """Whether None is what was shown; else nobody has asked who led."""
         return (
             self.facts.leader is not None
             or self.facts.anomaly != "inconsistent-offset"
@@ -190,7 +191,7 @@ def _had(story: Story, first: int, last: int, clock: Clock) -> Event:
     elif not story.leader_is_told:
         role = ""
     else:
-        role = f"; ZooKeeper showed {facts.leader or 'nobody'} leading then"
+        role = f"; {story.keeper} showed {facts.leader or 'nobody'} leading then"
         role += "" if facts.epoch is None else f", epoch {facts.epoch}"
     leader = facts.leader if facts.certain else None
     return Event(
@@ -213,13 +214,16 @@ def _seen(story: Story) -> Iterator[Event]:
     shown = [(view["time_ns"], _view_words(view)) for view in story.views]
     changes = [each for n, each in enumerate(shown) if n == 0 or each[1] != shown[n - 1][1]]
     for time_ns, what in changes[:VIEWS_MOST]:
-        yield Event(time_ns=time_ns, who="ZooKeeper", what=what)
+        yield Event(time_ns=time_ns, who=story.keeper, what=what)
 
 
 def _view_words(view: Row) -> str:
     leads = "nobody leads" if view["leader"] is None else f"{view['leader']} leads"
     epoch = "" if view["leader_epoch"] is None else f" with epoch {view['leader_epoch']}"
-    return f"was seen to show: {leads}{epoch}, the ISR is {', '.join(view['isr']) or 'nobody'}"
+    elr = f", the ELR {', '.join(view['elr'])}" if view.get("elr") else ""
+    back = "; its metadata had gone back" if view.get("went_back") else ""
+    isr = ", ".join(view["isr"]) or "nobody"
+    return f"was seen to show: {leads}{epoch}, the ISR is {isr}{elr}{back}"
 
 
 def _elected(story: Story) -> Iterator[Event]:

@@ -216,7 +216,8 @@ def _facts(table: Findings, row: int, known: _Run) -> Facts:
 def _brokers(partition: int, known: _Run) -> list[str]:
     """All that ever had a replica of the partition, as far as anybody saw."""
     mine = [view for view in known.views if view["partition"] == partition]
-    names = {name for view in mine for name in (*view["isr"], view["leader"]) if name}
+    names = {n for view in mine for n in (*view["isr"], *(view.get("elr") or ()), view["leader"])}
+    names -= {None}
     names |= {said.broker for said in known.kept.said.get(partition, ())}
     return sorted(names | {tail.broker for tail in known.kept.tails.get(partition, ())})
 
@@ -318,6 +319,7 @@ def _story(group: Group, known: _Run) -> Story:
         views=_meanwhile(mine, span.begin_ns, end_ns),
         read=known.complete.get(facts.partition, False),
         done={s["step"]: (s.get("telling") or {}).get("done") or "" for s in known.run.plan},
+        keeper=known.run.keeper,
     )
 
 

@@ -97,7 +97,7 @@ def _shown(story: Story) -> str:
     facts = story.facts
     shown = "no leader" if facts.leader is None else facts.leader
     epoch = "" if facts.epoch is None else f" with epoch {facts.epoch}"
-    return f"when ZooKeeper showed {shown}{epoch} leading"
+    return f"when {story.keeper} showed {shown}{epoch} leading"
 
 
 def _when(first_ns: int, last_ns: int, clock: Clock) -> str:
@@ -172,7 +172,7 @@ def _election(story: Story, clock: Clock) -> str:
     if chosen.log_end is None:
         epoch = "" if chosen.epoch is None else f" with epoch {chosen.epoch}"
         return (
-            f"{chosen.leader}{outside} led{again}{epoch}, as ZooKeeper showed at "
+            f"{chosen.leader}{outside} led{again}{epoch}, as {story.keeper} showed at "
             f"{clock(chosen.at_ns)}; where its log ended then is not known"
         )
     return (

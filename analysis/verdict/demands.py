@@ -179,7 +179,8 @@ def _unjudged_of_replicas(name: str, looks: Looks) -> str | None:
     if (name in ISR_TIMES or name in SAMPLED) and not looks.watched:
         return "judged only where `check.watermarks` is set"
     if name == "misplaced-replicas" and not looks.placed:
-        return 'judged only where Kafka places them (topic.placement = "kafka"), in own clusters'
+        where = 'where Kafka places them (topic.placement = "kafka")'
+        return f"judged only {where}, in own clusters with ZooKeeper"
     return None
 
 

@@ -48,6 +48,19 @@ by itself or with others that were not healed yet; \
 or where a struck broker led anew before it had left the ISR and come back.
   A flipped bit counts as one when its broker starts anew before the bit was put back.
   Where a fault itself starts what it ended (docs/faults.md), what was begun meanwhile is in doubt.
+- Where KRaft remembers *eligible leaders* (KIP-966: from 4.1 on, in 4.0 where that is asked for), \
+who is in the ELR counts as in the ISR: it has all that is committed, so its election is clean, \
+and a strike must have hit ISR and ELR.
+  The last known leader, whom Kafka elects where both are empty, is the same leader in another \
+epoch: it permits nothing, unless it was struck.
+  Where the views do not tell the ELR, and there may have been one, both are in doubt.
+- With KRaft the controllers' own setting allows unclean elections, from 3.9 on; \
+one that an operator asks for is one on every release.
+- A *controller's lost disk* (KRaft) permits nothing by itself.
+  Where the committed metadata of a partition went back after it, who was outside ISR and ELR \
+until then, and comes to lead before it has left the ISR and come back, \
+counts as elected uncleanly; where nobody saw whether it went back, that is in doubt.
+  With dynamic voters there is no such loss while a majority of them keeps its disks.
 - A setting that was changed at run time counts while it was in force.
 
 Where nobody saw who led, or it is not known what a fault can do (`effects` in docs/faults.md), \

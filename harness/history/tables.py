@@ -77,6 +77,7 @@ VIEW_COLUMNS: Final = (
     ("since_ns", "int64"),
     ("elr", "list<string>"),
     ("partition_epoch", "int32"),
+    ("went_back", "bool"),
 )
 BLIND_COLUMNS: Final = (("run_id", "string"), ("start_ns", "int64"), ("end_ns", "int64"))
 WATERMARK_COLUMNS: Final = (
@@ -139,7 +140,7 @@ SMALL_TABLES: Final = {
 ADDED: Final = frozenset(
     {
         *("since_ns", "instance", "transaction", "generation", "epoch"),
-        *("elr", "partition_epoch"),
+        *("elr", "partition_epoch", "went_back"),
     }
 )
 # The tables that older histories do not have; read as empty.

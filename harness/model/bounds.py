@@ -19,7 +19,14 @@ MOST = 10**12  # of what is counted
 LAST_NS = 2**62  # 146 years after the host's start
 LONGEST_S = 10**9
 ACKS = ("0", "1", "-1", "all")
-NUMBERS = ("min.insync.replicas", "replica.lag.time.max.ms", "zookeeper.session.timeout.ms")
+NUMBERS = (
+    "min.insync.replicas",
+    "replica.lag.time.max.ms",
+    "zookeeper.session.timeout.ms",
+    "broker.session.timeout.ms",
+    "controller.quorum.election.timeout.ms",
+    "controller.quorum.fetch.timeout.ms",
+)
 VERSIONS = (
     "inter.broker.protocol.version",
     "log.message.format.version",

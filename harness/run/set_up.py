@@ -19,6 +19,7 @@ from harness.cluster.capabilities import (
     client_settings,
 )
 from harness.cluster.nodes import ClusterError, brokers
+from harness.cluster.view.state import TellsFeatures
 from harness.cluster.view.watcher import Watcher
 from harness.history.recorder import Lines
 from harness.model.runs.run_record import NodeRecord, NodeSettings, RunRecord
@@ -64,6 +65,8 @@ def _start_cluster(run: Run, closing: ExitStack) -> Running:
     view = view_of(cluster, scenario)
     view.connect(timeout_s=run.deadline.within(VIEW_LIMIT_S))
     closing.callback(view.close)
+    if isinstance(view, TellsFeatures):
+        run.folder.update(features=view.features())
     run.screen.say(f"{len(cluster.nodes)} nodes up in {time.monotonic() - begin_s:.1f} s")
     admin = Admin(cluster.nodes, client_settings(cluster))
     return Running(

@@ -5,96 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 from harness.model.plan import Step
 from harness.model.worker_kinds import KINDS
 from harness.nemesis.targets import TARGETS, Setting, target_of
 from harness.nemesis.verbs import VERBS
+from tests.baseline import seen
+from tests.baseline.configurations import CONFIGURATIONS, Configuration, Row
 
-Row = dict[str, Any]
-
-
-# --- configurations
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Configuration:
-    """A class of configurations: what of it decides the promises."""
-
-    producer: Row
-    topic: Row = field(default_factory=dict)
-    server: Row = field(default_factory=dict)
-    consumer: Row = field(default_factory=dict)
-    commit: str | None = None  # of the consumer group; None: there is no group
-    transforms: bool = False  # it sends what it makes of records
-    members_died: bool = False
-    replicas: int = 3
-    zookeepers: int = 3
-
-
-ALL = {"acks": "all"}
-ONE = {"acks": "1"}
-IDEMPOTENT = ALL | {"enable.idempotence": True}
-NO_RETRIES = {"retries": 0}
-ONE_IN_FLIGHT = {"max.in.flight.requests.per.connection": 1}
-UNCLEAN = {"unclean.leader.election.enable": True}
-FLUSHED = {"flush.messages": 1}
-NO_EPOCHS = {"inter.broker.protocol.version": "0.10.2-IV0"}
-TRANSACTIONAL = IDEMPOTENT | {"transactional.id": "t"}
-LATEST = {"auto.offset.reset": "latest"}
-UNCOMMITTED = {"isolation.level": "read_uncommitted"}
-TRANSFORMERS = partial(Configuration, producer=TRANSACTIONAL, transforms=True)
-CONFIGURATIONS: dict[str, Configuration] = {
-    "acks=0": Configuration(producer={"acks": "0"}),
-    "acks=0, unclean elections": Configuration(producer={"acks": "0"}, topic=UNCLEAN),
-    "acks=1": Configuration(producer=ONE),
-    "acks=1, no retries": Configuration(producer=ONE | NO_RETRIES),
-    "acks=1, one in flight": Configuration(producer=ONE | ONE_IN_FLIGHT),
-    "acks=1, flush.messages=1": Configuration(producer=ONE, topic=FLUSHED),
-    "acks=1, one replica": Configuration(producer=ONE, replicas=1),
-    "acks=1, one ZooKeeper": Configuration(producer=ONE, zookeepers=1),
-    "acks=1, five ZooKeepers": Configuration(producer=ONE, zookeepers=5),
-    "acks=all": Configuration(producer=ALL),
-    "acks=all, no retries": Configuration(producer=ALL | NO_RETRIES),
-    "acks=all, one in flight": Configuration(producer=ALL | ONE_IN_FLIGHT),
-    "idempotent": Configuration(producer=IDEMPOTENT),
-    "idempotent, check.crcs": Configuration(producer=IDEMPOTENT, consumer={"check.crcs": True}),
-    "idempotent, flush.messages=1": Configuration(producer=IDEMPOTENT, topic=FLUSHED),
-    "idempotent, one replica": Configuration(producer=IDEMPOTENT, replicas=1),
-    "idempotent, one replica, flush.messages=1 of the brokers": Configuration(
-        producer=IDEMPOTENT, replicas=1, server={"log.flush.interval.messages": "1"}
-    ),
-    "idempotent, unclean elections": Configuration(producer=IDEMPOTENT, topic=UNCLEAN),
-    "idempotent, unclean elections of the brokers, one replica": Configuration(
-        producer=IDEMPOTENT, server=UNCLEAN, replicas=1
-    ),
-    "idempotent, no leader epochs": Configuration(producer=IDEMPOTENT, server=NO_EPOCHS),
-    "transactions": Configuration(producer=TRANSACTIONAL),
-    "transactions, read_uncommitted": Configuration(producer=TRANSACTIONAL, consumer=UNCOMMITTED),
-    "transactions, unclean elections": Configuration(producer=TRANSACTIONAL, topic=UNCLEAN),
-    "group, committed by the client": Configuration(producer=IDEMPOTENT, commit="auto"),
-    "group, committed by the client, a member died": Configuration(
-        producer=IDEMPOTENT, commit="auto", members_died=True
-    ),
-    "group, committed before processing": Configuration(producer=IDEMPOTENT, commit="before"),
-    "group, committed after processing": Configuration(producer=IDEMPOTENT, commit="after"),
-    "group, committed after processing, from the end": Configuration(
-        producer=IDEMPOTENT, commit="after", consumer=LATEST
-    ),
-    "group, committed before processing, unclean elections": Configuration(
-        producer=IDEMPOTENT, commit="before", topic=UNCLEAN
-    ),
-    "group, committed after processing, no leader epochs": Configuration(
-        producer=IDEMPOTENT, commit="after", server=NO_EPOCHS
-    ),
-    "transformers, at most once": TRANSFORMERS(commit="before"),
-    "transformers, at least once, from the end": TRANSFORMERS(commit="after", consumer=LATEST),
-    "transformers, exactly once": TRANSFORMERS(commit="transaction"),
-    "transformers, unclean elections": TRANSFORMERS(commit="transaction", topic=UNCLEAN),
-    "transformers, read_uncommitted": TRANSFORMERS(commit="transaction", consumer=UNCOMMITTED),
-}
+__all__ = ["CONFIGURATIONS", "Configuration", "Row"]
 
 
 # --- who was hit, and what may have been so besides
@@ -118,24 +38,33 @@ class Case:
 
 
 LEADER = "kafka1"
-CONTROLLER = "kafka2"
 BROKERS = ("kafka1", "kafka2", "kafka3")
 WORKERS = tuple(name for name, kind in KINDS.items() if kind.hit_alone)
 
 
-def nodes_of(target: str, zookeepers: int = 3) -> tuple[str, ...]:
-    """Who plays a role where kafka1 leads, kafka2 is the controller and the last ZooKeeper leads.
+def nodes_of(target: str, configuration: Configuration | None = None) -> tuple[str, ...]:
+    """Who plays a role where kafka1 leads, kafka2 is the controller and the last ZooKeeper leads;
+    with KRaft the last controller is the active one.
 
     Of a lot it is said how it fell: `one` hits a follower, `random` and `majority` the leader.
     """
-    ensemble = tuple(f"zk{number + 1}" for number in range(zookeepers))
-    target = target.replace("quorum-", "zk-")  # beside ZooKeeper, two words for one thing
+    in_mind = configuration or Configuration(producer={})
+    quorum = in_mind.quorum
+    shares = {
+        "leader": quorum[-1:],
+        "follower": quorum[:1],
+        "followers": quorum[:-1],
+        "one": quorum[:1],
+        "minority": quorum[: (len(quorum) - 1) // 2],
+        "majority": quorum[: len(quorum) // 2 + 1],
+        "all": quorum,
+    }
     return {
         "leader": (LEADER,),
         "follower": ("kafka3",),
         "followers": ("kafka2", "kafka3"),
         "last-isr": (LEADER,),
-        "controller": (CONTROLLER,),
+        "controller": (in_mind.controls,),
         "leader-and-controller": (LEADER,),
         "leader-not-controller": (LEADER,),
         "preferred-leader": (LEADER,),
@@ -146,13 +75,8 @@ def nodes_of(target: str, zookeepers: int = 3) -> tuple[str, ...]:
         "minority": ("kafka2",),
         "majority": ("kafka1", "kafka2"),
         "all": BROKERS,
-        "zk-leader": ensemble[-1:],
-        "zk-follower": ensemble[:1],
-        "zk-followers": ensemble[:-1],
-        "zk-one": ensemble[:1],
-        "zk-minority": ensemble[: (zookeepers - 1) // 2],
-        "zk-majority": ensemble[: zookeepers // 2 + 1],
-        "zk-all": ensemble,
+        **{f"zk-{share}": nodes for share, nodes in shares.items()},
+        **{f"quorum-{share}": nodes for share, nodes in shares.items()},
         **{kind: (f"{kind}-0",) for kind in WORKERS},
         **{f"{kind}s": (f"{kind}-0", f"{kind}-1") for kind in WORKERS},
     }[target]
@@ -163,6 +87,8 @@ def nodes_of(target: str, zookeepers: int = 3) -> tuple[str, ...]:
 BLIND, UNRECORDED, LEADERLESS = "blind", "unrecorded", "leaderless"
 MOVED, ELSEWHERE, NOBODY = "moved", "kafka3 leads another partition", "nobody"
 OUTSIDE = "kafka2 leads from outside the ISR"
+ELIGIBLE, LAST_KNOWN = "kafka2 leads from the ELR", "nobody is eligible, and the last leader leads"
+FORGOTTEN = "and the metadata goes back"
 OVERLAPPING, APART = "and the others meanwhile", "and the others later"
 SITUATIONS: dict[str, tuple[str, ...]] = {
     "leader": (BLIND, UNRECORDED, LEADERLESS, MOVED, OUTSIDE, NOBODY),
@@ -172,6 +98,13 @@ SITUATIONS: dict[str, tuple[str, ...]] = {
     "zk-one": (BLIND, MOVED, ELSEWHERE),
     "zk-majority": (BLIND, MOVED),
     "producer": (BLIND, MOVED),
+}
+KRAFTS: dict[str, tuple[str, ...]] = {
+    "leader": (ELIGIBLE, LAST_KNOWN),
+    "last-isr": (ELIGIBLE, LAST_KNOWN),
+    "all": (ELIGIBLE, LAST_KNOWN, FORGOTTEN),
+    "quorum-one": (BLIND, FORGOTTEN),
+    "quorum-majority": (BLIND, FORGOTTEN),
 }
 # Options that decide: between whom links are bad, and what a setting is changed to, which matters
 # for a fault that comes then.
@@ -197,9 +130,10 @@ def cases(configuration: Configuration) -> Iterator[Case]:
     for verb in VERBS:
         targets = targets_of(verb, configuration)
         for target in targets:
-            nodes = nodes_of(target, configuration.zookeepers)
+            nodes = nodes_of(target, configuration)
             yield Case(verb=verb, target=target, nodes=nodes)
-            for situation in SITUATIONS.get(target, ()):
+            krafts = KRAFTS.get(target, ()) if configuration.kraft else ()
+            for situation in (*SITUATIONS.get(target, ()), *krafts):
                 hit = () if situation == NOBODY else nodes
                 yield Case(verb=verb, target=target, nodes=hit, situation=situation)
         others = [*_by_several(verb, configuration), *_with_options(verb)]
@@ -208,8 +142,8 @@ def cases(configuration: Configuration) -> Iterator[Case]:
 
 def _by_several(verb: str, configuration: Configuration) -> Iterator[Case]:
     """One node, and while it is down, or when it is back, the others that it takes."""
-    quorum = nodes_of("zk-majority", configuration.zookeepers)
-    for target, (first, *others) in (("leader", BROKERS), ("zk-one", quorum)):
+    quorum, one = nodes_of("quorum-majority", configuration), f"{configuration.stem}-one"
+    for target, (first, *others) in (("leader", BROKERS), (one, quorum)):
         if others:
             for situation in (OVERLAPPING, APART):
                 yield Case(
@@ -220,7 +154,7 @@ def _by_several(verb: str, configuration: Configuration) -> Iterator[Case]:
                     then=(verb, tuple(others)),
                 )
     for target, nodes, then in (
-        ("zk-one", quorum[:1], ("kill", quorum[1:])),
+        (one, quorum[:1], ("kill", quorum[1:])),
         ("leader", (LEADER,), ("lose-power", BROKERS[1:])),
     ):
         # That power is lost decides by itself, so it stands beside its like only.
@@ -267,23 +201,23 @@ EVERYBODY = Setting(
 
 def targets_of(verb: str, configuration: Configuration) -> list[str]:
     """The targets that a verb can hit there."""
-    setting = replace(
-        EVERYBODY, zookeepers=configuration.zookeepers, replicas=configuration.replicas
-    )
+    setting = setting_of(configuration)
     kinds, named = VERBS[verb].hits, VERBS[verb].targets
     return [
         target
         for target in TARGETS
-        if TARGETS[target].kind in kinds
+        if (hit := target_of(target, setting)) is not None
+        and hit.kind in kinds
         and (not named or target in named)
-        and TARGETS[target].impossible(setting) is None
+        and hit.impossible(setting) is None
+        and not (configuration.kraft and target.startswith("zk-"))
     ]
 
 
 def scenario_of(configuration: Configuration) -> Row:
     """The parts of the scenario that decide."""
     return {
-        "cluster": {"brokers": 3, "zookeepers": configuration.zookeepers},
+        "cluster": {"brokers": 3, "zookeepers": configuration.zookeepers, **configuration.cluster},
         "topic": {"replication_factor": configuration.replicas, "config": configuration.topic},
         "workload": {
             "producer": configuration.producer,
@@ -298,29 +232,10 @@ def scenario_of(configuration: Configuration) -> Row:
 
 def roles_of(configuration: Configuration) -> Row:
     """The nodes of such a run."""
-    ensemble = nodes_of("zk-all", configuration.zookeepers)
-    brokers = {name: {"role": "broker"} for name in BROKERS}
-    return brokers | {name: {"role": "zookeeper"} for name in ensemble}
-
-
-def views(
-    leaders: Mapping[str, Sequence[str | None]], seen_ns: Sequence[int], *, alone: bool, dark: bool
-) -> list[Row]:
-    """A row for each leader of a partition, seen then; `alone` in its ISR; `dark`: no second."""
-    return [
-        {
-            "since_ns": 0 if dark else max(0, seen_ns[number] - 1),
-            "time_ns": seen_ns[number],
-            "partition": int(partition),
-            "leader": name,
-            "isr": [name or names[0]] if alone else list(BROKERS),
-            "leader_epoch": number,
-            "controller": CONTROLLER,
-        }
-        for partition, names in leaders.items()
-        for number, name in enumerate(names)
-        if not dark or number != 1
-    ]
+    brokers = {name: {"role": "broker", "id": number} for number, name in enumerate(BROKERS, 1)}
+    role = "controller" if configuration.kraft else "zookeeper"
+    apart = () if configuration.combined else configuration.quorum
+    return brokers | {name: {"role": role} for name in apart}
 
 
 def run_of(configuration: Configuration, case: Case) -> Row:
@@ -337,22 +252,22 @@ def run_of(configuration: Configuration, case: Case) -> Row:
         "leader": {"0": leader} | others,
         "isr": {"0": list(in_sync[: configuration.replicas])}
         | {key: list(BROKERS) for key in others},
-        "controller": LEADER if case.target == "leader-and-controller" else CONTROLLER,
+        "controller": LEADER if case.target == "leader-and-controller" else configuration.controls,
         "known": BLIND not in situation,
     }
     hits = [(case.verb, case.nodes, case.options)] if case.verb else []
     hits += [(*case.then, case.options if case.then[0] == case.verb else {})] if case.then else []
     healed_ns = 20 if APART in situation else 200
     dark = BLIND in situation
-    seen_ns = 0, 10, healed_ns + 10  # who was ended can lead again only once it was healed
     leads = "kafka2" if {MOVED, OUTSIDE} & set(situation) else LEADER
     rows = {"0": (LEADER, None, leads), **{place: (name,) for place, name in others.items()}}
     return {
         "scenario": scenario_of(configuration),
         "server": configuration.server,
+        "node_settings": {"controller": configuration.controller},
         "nodes": roles_of(configuration),
         "plan": [
-            planned(step, verb, case.target, options)
+            planned(step, verb, case.target, options, configuration)
             for step, (verb, _, options) in enumerate(hits)
         ],
         "faults": [
@@ -374,14 +289,49 @@ def run_of(configuration: Configuration, case: Case) -> Row:
             }
             for step, (verb, nodes, _) in enumerate(hits)
         ],
-        "views": views(rows, seen_ns, alone=OUTSIDE in situation, dark=dark),
+        "views": _seen(configuration, situation, rows, healed_ns),
         "blind": [{"start_ns": 9, "end_ns": 15}] if dark else [],
     }
 
 
-def planned(step: int, verb: str, target: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def _seen(
+    configuration: Configuration,
+    situation: Sequence[str],
+    rows: Mapping[str, Sequence[str | None]],
+    healed_ns: int,
+) -> list[Row]:
+    """The views of a situation. Who was ended can lead again only once it was healed."""
+    seen_ns = 0, 10, healed_ns + 10
+    if FORGOTTEN in situation:  # after what made the quorum forget
+        after_ns = 0, 50, healed_ns + 10
+        return seen.of_kraft(seen.OLD_ISR_LEADS, after_ns, configuration, went_back=1)
+    for words, shown in ((ELIGIBLE, seen.ELIGIBLE_LEADS), (LAST_KNOWN, seen.LAST_KNOWN_LEADS)):
+        if words in situation:
+            return seen.of_kraft(shown, seen_ns, configuration)
+    alone, dark = OUTSIDE in situation, BLIND in situation
+    return seen.views(rows, seen_ns, configuration, alone=alone, dark=dark)
+
+
+def setting_of(configuration: Configuration) -> Setting:
+    """Who there is."""
+    return replace(
+        EVERYBODY,
+        zookeepers=0 if configuration.kraft else configuration.zookeepers,
+        controllers=len(configuration.quorum) if configuration.kraft else 0,
+        combined=configuration.combined,
+        replicas=configuration.replicas,
+    )
+
+
+def planned(
+    step: int,
+    verb: str,
+    target: str,
+    options: Mapping[str, Any],
+    configuration: Configuration | None = None,
+) -> dict[str, Any]:
     """A step of the plan, with what the verb and the target say of themselves today."""
-    hit = target_of(target, EVERYBODY)
+    hit = target_of(target, setting_of(configuration) if configuration else EVERYBODY)
     assert hit is not None, target
     effects = VERBS[verb].effects_at(hit, {**VERBS[verb].options.example(), **options})
     made = Step(

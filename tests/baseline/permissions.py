@@ -10,9 +10,9 @@ import json
 from analysis.causes.cause import Cause
 from analysis.causes.seen import Seen
 from analysis.causes.states import partitions_of
-from analysis.permission import Permission, permission
-from analysis.run_facts.configuration import facts_of
+from analysis.permission import Permission, facts_in, permission
 from analysis.run_facts.faults import Happened
+from analysis.run_facts.kafka import kafka_of
 from analysis.stored.member_stops import Stop
 from tests.baseline.cells import BROKERS, ELSEWHERE, Case, Configuration, Row, run_of
 from tests.support.permitting import Record, permits
@@ -52,13 +52,17 @@ def permitted_in(configuration: Configuration, case: Case) -> Permitted:
 
 
 def _permission_in(configuration: Configuration, run: Row, partitions: int) -> Permission:
-    happened = Happened.of(run["faults"], run["plan"], run["nodes"])
-    known = facts_of(run["scenario"], run["server"], happened.settings())
-    least_safe = facts_of(run["scenario"], run["server"], happened.settings(unknown_did_all=True))
+    kafka = kafka_of(run)
+    happened = Happened.of(run["faults"], run["plan"], run["nodes"], kafka.quorum)
+    scenario, server = run["scenario"], run["server"]
+    known = facts_in(scenario, server, happened, kafka)
+    least_safe = facts_in(scenario, server, happened, kafka, unknown_did_all=True)
+    below = kafka.eligible_below(server, scenario["topic"], happened.settings())
     seen = Seen(
         facts=known,
         happened=happened,
-        partitions=partitions_of(run["views"], run["blind"], partitions),
+        kafka=kafka,
+        partitions=partitions_of(run["views"], run["blind"], partitions, below),
         brokers=BROKERS,
         topic_config=configuration.topic,
         server=configuration.server,

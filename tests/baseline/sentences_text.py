@@ -226,7 +226,7 @@ def _ran(
     configuration: Configuration, verb: str | None, target: str, situation: str = OUTSIDE
 ) -> tuple[Permitted, Row]:
     """Such a run, and what permits what in it."""
-    nodes = nodes_of(target) if verb else ()
+    nodes = nodes_of(target, configuration if configuration.kraft else None) if verb else ()
     case = Case(verb=verb, target=target, nodes=nodes, situation=situation)
     return permitted_in(configuration, case), run_of(configuration, case)
 

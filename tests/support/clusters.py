@@ -11,9 +11,9 @@ from typing import Any
 
 from analysis.causes.seen import Seen
 from analysis.causes.states import partitions_of
-from analysis.permission import Permission, permission
-from analysis.run_facts.configuration import facts_of
+from analysis.permission import Permission, facts_in, permission
 from analysis.run_facts.faults import Happened
+from analysis.run_facts.kafka import Kafka, kafka_of
 from harness.model.runs.old_runs import completed
 from tests.support.permitting import Record, judged
 
@@ -25,6 +25,23 @@ ENSEMBLE = ("zk1", "zk2", "zk3")
 NODES = {name: {"role": "broker"} for name in BROKERS} | {
     name: {"role": "zookeeper"} for name in ENSEMBLE
 }
+CONTROLLERS = ("controller1", "controller2", "controller3")
+KRAFT_NODES = {name: {"role": "broker", "id": number} for number, name in enumerate(BROKERS, 1)} | {
+    name: {"role": "controller", "id": 101 + number} for number, name in enumerate(CONTROLLERS)
+}
+
+
+def kraft(release: str = "4.4.0", *, metadata: str = "kraft", **told: Any) -> Kafka:
+    """A Kafka of that release without ZooKeeper. Keywords: controller, its controllers' settings;
+    record, more of run.json; others are the scenario's words of the cluster."""
+    combined = metadata == "kraft-combined"
+    nodes = {n: row for n, row in KRAFT_NODES.items() if not combined or row["role"] == "broker"}
+    settings = {"server": {}, "controller": told.pop("controller", {})}
+    more = told.pop("record", {})
+    cluster = {"kafka": release, "metadata": metadata, **told}
+    return kafka_of(
+        {"scenario": {"cluster": cluster}, "nodes": nodes, "node_settings": settings, **more}
+    )
 
 
 def led(
@@ -35,17 +52,24 @@ def led(
     epoch: int | None = 0,
     partition: int = 0,
     since_ms: float | None = None,
-    controller: int = 3,
+    controller: int | str = 3,
+    elr: Sequence[int] | None = None,
+    went_back: bool = False,
+    changed: int | None = None,
 ) -> Row:
-    """A view: who leads from then on, and who is in the ISR; seen at once unless told."""
-    return {
+    """A view: who leads from then on, and who is in the ISR; seen at once unless told. `elr`: who
+    is eligible to lead besides; `changed`: the partition epoch."""
+    told: Row = {} if elr is None else {"elr": [f"kafka{number}" for number in elr]}
+    told |= {} if changed is None else {"partition_epoch": changed}
+    return told | {
         "time_ns": _ns(ms),
         "since_ns": _ns(ms if since_ms is None else since_ms),
         "partition": partition,
         "leader": None if leader is None else f"kafka{leader}",
         "isr": [f"kafka{number}" for number in isr],
         "leader_epoch": epoch,
-        "controller": f"kafka{controller}",
+        "controller": controller if isinstance(controller, str) else f"kafka{controller}",
+        "went_back": went_back or None,
     }
 
 
@@ -85,16 +109,20 @@ def seen_by(
     partitions: int = 1,
     read_ended_ms: float | None = 10_000,
     first_ms: float = 0,
+    kafka: Kafka | None = None,
     **configured: Any,
 ) -> Permission:
     """What permits what in a run of these views and faults. Keywords of the configuration: acks,
     retries, idempotent, topic, server, transactional, consumer, commit, compared."""
     rows = [{**fault, "fault": n, "step": n} for n, fault in enumerate(faults)]
-    happened = Happened.of(rows, list(completed(rows)), NODES)
+    kafka = kafka or kafka_of({"nodes": NODES})
+    nodes = NODES if kafka.zookeeper else KRAFT_NODES
+    happened = Happened.of(rows, list(completed(rows)), nodes, kafka.quorum)
     topic, server = configured.get("topic", {}), configured.get("server", {})
     scenario = _scenario(configured)
-    known = facts_of(scenario, server, happened.settings())
-    least_safe = facts_of(scenario, server, happened.settings(unknown_did_all=True))
+    known = facts_in(scenario, server, happened, kafka)
+    least_safe = facts_in(scenario, server, happened, kafka, unknown_did_all=True)
+    below = kafka.eligible_below(server, scenario["topic"])
     dark = [{"start_ns": _ns(start), "end_ns": _ns(end)} for start, end in blind]
     ended = {} if read_ended_ms is None else dict.fromkeys(range(partitions), _ns(read_ended_ms))
     return permission(
@@ -103,7 +131,8 @@ def seen_by(
         Seen(
             facts=known,
             happened=happened,
-            partitions=partitions_of(views, dark, partitions),
+            kafka=kafka,
+            partitions=partitions_of(views, dark, partitions, below),
             brokers=BROKERS,
             topic="t",
             topic_config=topic,

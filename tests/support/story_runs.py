@@ -141,6 +141,7 @@ def story_record(run_id: str, said: Mapping[str, Any]) -> RunRecord:
         plan=completed({**STEP, **step} for step in said.get("plan", [])),
         workers=[{**WORKER, **worker} for worker in said.get("workers", [])],
         nodes=said.get("nodes", NODES),
+        features=said.get("features", {}),
         replicas=said.get("placed", []),
         phases=said.get("phases", [load]),
         failure=said.get("failure"),
@@ -148,7 +149,8 @@ def story_record(run_id: str, said: Mapping[str, Any]) -> RunRecord:
             "name": "told",
             "title": "A history told by a test",
             "description": "",
-            "cluster": {"zookeepers": 3, "brokers": 3, "server": said.get("server", {}), "zoo": {}},
+            "cluster": {"zookeepers": 3, "brokers": 3, "server": said.get("server", {}), "zoo": {}}
+            | said.get("cluster", {}),
             "topic": {
                 "name": "harness",
                 "partitions": said.get("partitions", 1),

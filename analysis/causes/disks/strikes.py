@@ -9,10 +9,17 @@
         is given anything else than before
 
 A strike counts for a partition whose whole ISR was hit, by one fault or by several that overlap
-unhealed, whichever ISR the views show from its invoke to its `ok`, or its own `before`; and for one
-that a struck broker came to lead anew before it had left the ISR and come back, which it can only
-with all that the leader has. Where the fault ended its process, it leads anew only after the
-healing has begun: until then a new epoch of its is one that the controller gave for another reason.
+unhealed, whichever ISR the views show from its invoke to its `ok`, or its own `before`. Where KRaft
+remembers eligible leaders (KIP-966) it must have hit ISR and ELR: who is in either has all that is
+committed, and who was struck is out of both as it registers. Where no ELR was told, and there may
+have been one, such a strike is in doubt.
+
+It counts as well for one that a struck broker came to lead anew before it had left the ISR and come
+back, which it can only with all that the leader has; so does the last known leader, whom Kafka
+elects where ISR and ELR are empty. Where the fault ended its process, it leads anew only after the
+healing has begun: until then a new epoch of its is one that the controller gave for another reason
+(or, in 4.0, because it elects who is fenced, KAFKA-19522).
+
 Under acks=1 the leader alone has a record when it is acked, so there its strike permits what was
 acked. What readers are shown, and what the final read shows, it permits from its invoke, or from
 when the struck broker led anew: until then they are given what the others have. Where they may read
@@ -29,59 +36,19 @@ which it is not known what it can do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from analysis.causes.cause import Cause
 from analysis.causes.disks.flipped_bits import flipped
+from analysis.causes.disks.strike import ALWAYS, Strike, led_anew, seen_before
 from analysis.causes.kinds import AFTER_STRIKE, LEADER_STRUCK, STRIKE
 from analysis.causes.seen import Seen
 from analysis.causes.settings import FLUSH, topic_values
 from analysis.causes.states import Hidden, Partition, State
 from analysis.run_facts.faults import Row, view_before
 
-ALWAYS = 0  # before anything happened
 Values = Callable[[Seen, str, int, int | None], frozenset[str]]  # analysis.causes.settings
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Strike:
-    """Nodes that lost something, from when until when, and until when they were not healed."""
-
-    fault: int
-    words: str
-    nodes: frozenset[str]
-    invoke_ns: int
-    ok_ns: int | None  # None: never proved
-    healed_ns: int | None
-    before: Mapping[str, Any] = field(default_factory=dict)  # the fault's own view
-    why: str | None = None  # it may have been none
-    partition: int | None = None  # None: every one
-    kept_from_ns: int | None = None  # what was begun from then on was on disk when it came
-    own_topic: bool = False  # it takes nothing of internal topics
-    started_ns: int = ALWAYS  # its nodes were down until then
-
-    @property
-    def up_ns(self) -> int:
-        """From when on its nodes can have led anew."""
-        return max(self.invoke_ns, self.started_ns)
-
-    def hit(self, seen: Seen) -> bool:
-        """Whether it hit anybody that has records."""
-        return not seen.brokers or bool(self.nodes & set(seen.brokers))
-
-    def cause(self, partition: Partition) -> Cause:
-        """What it causes in a partition, not limited to any records."""
-        return Cause(
-            kind=STRIKE,
-            words=self.words,
-            at_ns=self.invoke_ns,
-            fault=self.fault,
-            sure=self.why is None,
-            why=self.why,
-            partition=partition.number,
-        )
 
 
 def strike_causes(seen: Seen) -> Iterator[Cause]:
@@ -224,23 +191,32 @@ def _whole_isr(
     ]
     sure = frozenset[str]().union(*(each.nodes for each in together if each.why is None))
     every = frozenset[str]().union(*(each.nodes for each in together))
-    told = _before(strike, partition.number, "isr")
-    isrs = [told, *(each.isr for each in partition.certain(strike.invoke_ns, strike.ok_ns))]
-    possible = [told, *(each.isr for each in partition.within(strike.invoke_ns, strike.ok_ns))]
-    whole = replace(cause, words=f"{cause.words}: the whole ISR of partition {partition.number}")
+    told = seen_before(strike, partition)
+    isrs = [told, *partition.certain(strike.invoke_ns, strike.ok_ns)]
+    possible = [told, *partition.within(strike.invoke_ns, strike.ok_ns)]
+    kind = "ISR" if all(each is None or each.elr is None for each in possible) else "ISR and ELR"
+    whole = replace(cause, words=f"{cause.words}: the whole {kind} of partition {partition.number}")
     why = [
         cause.why,
         *(each.why for each in together),
         *_between(strike, every, partition),
         *(each.why for each in _dark(strike, partition)),
+        f"which replicas of partition {partition.number} were eligible was not told",
     ]
-    if any(isr and isr <= sure for isr in isrs):
+    if any(each and _hits(sure, each) and not each.guessed for each in isrs):
         yield from _struck(whole, strike.invoke_ns)
-    elif any(isr and isr <= every for isr in possible) or any(_between(strike, every, partition)):
+    elif any(each and _hits(every, each) for each in possible) or any(
+        _between(strike, every, partition)
+    ):
         doubt = replace(whole, sure=False, why=next(each for each in why if each))
         yield from _struck(doubt, strike.invoke_ns)
     else:
         yield from _maybe(whole, strike, partition, every)
+
+
+def _hits(nodes: frozenset[str], state: State) -> bool:
+    """Whether these are all who have what is committed, as far as that is known."""
+    return bool(state.eligible) and state.eligible <= nodes
 
 
 def _between(strike: Strike, nodes: frozenset[str], partition: Partition) -> Iterator[str]:
@@ -248,13 +224,14 @@ def _between(strike: Strike, nodes: frozenset[str], partition: Partition) -> Ite
     if strike.ok_ns is None:
         return
     for state in partition.after(strike.ok_ns):
-        if state.since_ns <= strike.ok_ns and state.isr and state.isr <= nodes:
+        if state.since_ns <= strike.ok_ns and _hits(nodes, state):
             yield f"when the ISR of partition {partition.number} shrank was not seen"
 
 
 def _leader(cause: Cause, strike: Strike, partition: Partition) -> Iterator[Cause]:
     leaders = {state.leader for state in partition.certain(strike.invoke_ns, strike.ok_ns)}
-    leaders |= _before(strike, partition.number, "leader")
+    before = seen_before(strike, partition)
+    leaders |= {before.leader} if before else set()
     words = f"{cause.words}, and it led partition {partition.number}"
     mine = replace(cause, kind=LEADER_STRUCK, words=words, acked_only=True)
     if leaders & strike.nodes:
@@ -282,7 +259,7 @@ def _dark(strike: Strike, partition: Partition) -> list[Hidden]:
 def _leads_anew(cause: Cause, strike: Strike, partition: Partition, seen: Seen) -> Iterator[Cause]:
     read_ns = seen.read_ended_ns.get(partition.number)
     for node in sorted(strike.nodes):
-        led = _led_anew(node, strike, partition)
+        led = led_anew(node, strike, partition)
         if led.at_ns is not None and (read_ns is None or led.at_ns < read_ns):
             words = f"{cause.words}, and {node} led partition {partition.number} without it"
             unseen = f"when {node} came to lead partition {partition.number} was not seen"
@@ -293,36 +270,6 @@ def _leads_anew(cause: Cause, strike: Strike, partition: Partition, seen: Seen) 
                 yield after(replace(mine, sure=False, why=why or unseen), led.since_ns)
         else:
             yield from _hidden_lead(cause, strike, led.back_ns, partition)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Led:
-    """When a struck broker led anew, or was back with all that the leader has."""
-
-    at_ns: int | None = None
-    since_ns: int = 0  # it did not do so before
-    unseen: bool = False  # nobody looked meanwhile
-    back_ns: int | None = None
-    sure: bool = True  # it did not do so before it was struck, when nobody looked
-
-
-def _led_anew(node: str, strike: Strike, partition: Partition) -> _Led:
-    last, back_ns = partition.at(strike.invoke_ns), back_in_isr(node, strike, partition)
-    for state in partition.after(strike.invoke_ns):
-        # While it is down it leads as it did before; the epoch may rise for another replica.
-        if state.leader == node and _anew(last, state) and state.time_ns > strike.up_ns:
-            dark = partition.nobody_looked(state.since_ns, state.time_ns)
-            was_up = strike.up_ns == strike.invoke_ns
-            return _Led(
-                at_ns=state.time_ns,
-                since_ns=max(state.since_ns, strike.up_ns),
-                unseen=dark,
-                sure=state.since_ns >= strike.up_ns or (was_up and not dark),
-            )
-        if state.time_ns == back_ns:
-            return _Led(back_ns=back_ns)
-        last = state
-    return _Led()
 
 
 def _hidden_lead(
@@ -338,15 +285,6 @@ def _hidden_lead(
             return
 
 
-def _anew(last: State | None, state: State) -> bool:
-    """Whether its leader was elected since."""
-    if last is None:
-        return False  # it may have led before
-    if last.leader != state.leader:
-        return True
-    return None not in (last.epoch, state.epoch) and last.epoch != state.epoch
-
-
 def _struck(cause: Cause, shown_from_ns: int) -> Iterator[Cause]:
     yield replace(cause, kind=STRIKE)
     yield replace(cause, kind=LEADER_STRUCK)
@@ -356,24 +294,3 @@ def _struck(cause: Cause, shown_from_ns: int) -> Iterator[Cause]:
 def after(cause: Cause, shown_from_ns: int) -> Cause:
     """What shows after a strike, whatever the record."""
     return replace(cause, kind=AFTER_STRIKE, begun_before_ns=None, shown_from_ns=shown_from_ns)
-
-
-def back_in_isr(broker: str, strike: Strike, partition: Partition) -> int | None:
-    """When it was in the ISR again after it had left it."""
-    last, out = partition.at(strike.invoke_ns), False
-    for state in partition.after(strike.invoke_ns):
-        # Out before it was struck is nothing: it may have come back meanwhile.
-        struck = strike.ok_ns is not None and state.time_ns > strike.ok_ns
-        out |= struck and last is not None and bool(last.isr) and broker not in last.isr
-        if out and broker in state.isr:
-            return state.time_ns
-        last = state
-    return None
-
-
-def _before(strike: Strike, partition: int, key: str) -> frozenset[str]:
-    """The ISR, or the leader, by the fault's own view, if that was no older one."""
-    if strike.before.get("known") is False:
-        return frozenset()
-    found = strike.before.get(key, {}).get(str(partition), ())
-    return frozenset([found] if isinstance(found, str) else found)

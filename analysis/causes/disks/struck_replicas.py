@@ -15,7 +15,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from analysis.causes.cause import Cause
-from analysis.causes.disks.strikes import Strike, after, back_in_isr, strikes_at, strikes_of
+from analysis.causes.disks.strike import Strike, back_in_isr
+from analysis.causes.disks.strikes import after, strikes_at, strikes_of
 from analysis.causes.kinds import REPLICA_STRUCK
 from analysis.causes.seen import Seen
 from analysis.causes.states import SEEN_WITHIN_NS, Partition

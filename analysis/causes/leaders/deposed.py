@@ -1,6 +1,7 @@
 """How long a deposed leader that does not know it may have acknowledged on.
 
-    kafka1 is cut from ZooKeeper; kafka2 leads from 8 s on; kafka1 is in an ISR again at 21 s
+    kafka1 is cut from ZooKeeper (or from KRaft's controllers); kafka2 leads from 8 s on; kafka1 is
+    in an ISR again at 21 s
     =>  what was sent before 21 s may have gone to kafka1, and be lost when it truncates
 
 Nobody records who acknowledged a send, so what was begun before the deposed leader's *end* counts
@@ -9,12 +10,14 @@ as before the change of leaders. Its end is the first of:
 - its process is proved ended: a fault's `ok` that ends processes, which was in force at the change
   or came later
 - it leads again
-- it is in an ISR after one without it: it fetches, so it knows whom from
+- it is in an ISR after one without it: it fetches, so it knows whom from (not where the metadata
+  went back to that ISR)
 - it was in every ISR for 1.5 times `replica.lag.time.max.ms`: else the leader would have removed
   it. Each new leader, and each new epoch, begins to wait anew, and without one nobody waits. Blind
   time does not count, nor time in which a fault could hide that it does not fetch: one that can
-  move leadership and hits it, the leader, the controller, the links to one of them, or half of the
-  ZooKeepers, without whom nobody leaves an ISR
+  move leadership and hits it, the leader, the controller, the links to one of them, or half of
+  those who keep the metadata (ZooKeepers, or KRaft's controllers), without whom nobody leaves an
+  ISR
 
 None of these: never (None). Source: Kafka documentation, Broker Configs: replica.lag.time.max.ms.
 """
@@ -82,9 +85,9 @@ def _leads_again(change: Change, partition: Partition) -> int | None:
 
 def _came_back(change: Change, partition: Partition, until_ns: int | None) -> int | None:
     out = False
-    for state in (s for s in partition.within(change.at_ns, until_ns) if s.isr):
-        if change.before not in state.isr:
-            out = True
+    for state in (s for s in partition.within(change.at_ns, until_ns) if s.told):
+        if change.before not in state.isr or state.went_back:
+            out = change.before not in state.isr
         elif out:
             return state.time_ns
     return None
@@ -105,9 +108,10 @@ class _Looked:
             waited_ns, (_, (begun_ns, _)), (_, (_, over_ns)) = 0.0, term[0], term[-1]
             long_enough = over_ns is None or over_ns - begun_ns >= needed_ns
             for state, whole in term:
-                if state.isr and self.change.before not in state.isr:
+                if state.told and self.change.before not in state.isr:
                     return None
-                counts = state.isr and state.leader not in (None, self.change.before)
+                counts = state.told and not state.went_back
+                counts = counts and state.leader not in (None, self.change.before)
                 if not counts or not long_enough:
                     continue
                 hidden = hiding(self.change.before, state, happened, unknown=unknown)
@@ -143,9 +147,7 @@ def hiding(member: str, state: State, happened: Happened, *, unknown: bool) -> I
         can = unknown if effects is None else effects.moves_leaders
         nodes = set(fault["nodes"]) if can else set()
         if nodes and (
-            concerned & nodes
-            or _links_to(fault, happened)
-            or happened.hits_half_the_ensemble(fault)
+            concerned & nodes or _links_to(fault, happened) or happened.hits_half_the_quorum(fault)
         ):
             yield fault["invoke_ns"], fault["heal_ok_ns"]
 

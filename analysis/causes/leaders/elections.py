@@ -8,6 +8,16 @@
 - **an unclean election** is one of a broker outside the ISR in force, where that is allowed at that
   moment. It permits what may lack on that broker: records that were acked since it was out. Who was
   in an ISR seen between ack and election had the record.
+- **an election from the ELR** (KRaft, KIP-966) is clean: who is there has all that is committed. So
+  *in* and *out* count by ISR and ELR together. Where no ELR was told, and there may have been one,
+  it is in doubt whether an election was unclean.
+- **the last known leader**, whom Kafka elects when ISR and ELR are empty, allowed or not, has all
+  that it acknowledged, and nobody acknowledged anything since: the same leader in another epoch
+  permits nothing, unless it was struck (analysis.causes.disks.strikes). 4.0 may elect it while it
+  is still fenced (KAFKA-19522): it then leads on paper until it is there, with the same log.
+
+- **an election by an old ISR** (KRaft) is one after the committed metadata of the partition went
+  back, of a broker that was out before (analysis.causes.leaders.set_back).
 
 A stretch that may have hidden a change is a cause that is not sure: the verdict is unknown where no
 other one permits the record.
@@ -15,7 +25,7 @@ other one permits the record.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -25,12 +35,15 @@ from analysis.causes.kinds import (
     ANOTHER_LEADER,
     MOVED_MEANWHILE,
     NOT_REPLICATED,
+    OLD_ISR,
     STALE_METADATA,
     TRUNCATION,
     UNCLEAN_ELECTION,
 )
 from analysis.causes.leaders.deposed import end_of
 from analysis.causes.leaders.replicated import had_until
+from analysis.causes.leaders.set_back import elections_by_an_old_isr, forgotten, hidden_by
+from analysis.causes.leaders.stays import stays
 from analysis.causes.seen import Seen
 from analysis.causes.settings import unclean_allowed
 from analysis.causes.states import SEEN_WITHIN_NS, Change, Hidden, Partition
@@ -58,6 +71,11 @@ def _of(partition: Partition, seen: Seen, read_ns: int | None) -> Iterator[Cause
     for hidden in partition.hidden:
         if read_ns is None or hidden.start_ns < read_ns:
             yield from _hidden(hidden, partition, seen)
+    for cause in forgotten(partition, seen):
+        if read_ns is None or cause.at_ns is None or cause.at_ns < read_ns:
+            yield cause
+            yield replace(cause, kind=TRUNCATION)
+            yield _after(cause, cause.at_ns)
 
 
 def _unseen(change: Change, partition: Partition) -> str | None:
@@ -167,18 +185,22 @@ def _after(cause: Cause, shown_from_ns: int | None) -> Cause:
 
 
 def _unclean(change: Change, partition: Partition, until: _Limits, seen: Seen) -> Iterator[Cause]:
+    found: list[Cause] = []
     for allowed, why in unclean_allowed(seen, change.since_ns, change.at_ns):
         for cause in _election(change, partition, until):
-            made = cause if allowed else replace(cause, sure=False, why=why)
-            yield made
-            yield from _truncated([made], change, partition)
+            found.append(cause if allowed else replace(cause, sure=False, why=why))
+    for cause in elections_by_an_old_isr(change, partition, seen):
+        found += [replace(each, why=cause.why or each.why) for each in until.made(cause)]
+    for made in found:
+        yield made
+        yield from _truncated([made], change, partition)
 
 
 def _election(change: Change, partition: Partition, until: _Limits) -> Iterator[Cause]:
     """One that was seen to be unclean: nothing where the broker was in the ISR in force. What was
     acked before a stretch that may have hidden it in the ISR is in doubt."""
-    stays = _stays(change.leader, partition, change.at_ns)
-    if not stays or stays[-1].inside:
+    known = stays(change.leader, partition, change.at_ns)
+    if not known or known[-1].inside:
         return
     cause = Cause(
         kind=UNCLEAN_ELECTION,
@@ -186,9 +208,15 @@ def _election(change: Change, partition: Partition, until: _Limits) -> Iterator[
         f"instead of {change.before}",
         at_ns=change.at_ns,
         partition=partition.number,
-        known_from_ns=stays[-1].since_ns,
+        known_from_ns=known[-1].since_ns,
     )
-    dark = [each for each in partition.hidden if each.covers(stays[-1].since_ns, change.at_ns)]
+    dark = [each for each in partition.hidden if each.covers(known[-1].since_ns, change.at_ns)]
+    last = partition.before(change.at_ns)
+    if last is not None and last.guessed:
+        why = f"which replicas of partition {partition.number} were eligible was not told"
+        for maybe in until.made(cause):
+            yield replace(maybe, sure=False, why=maybe.why or why)
+        return
     if not dark:
         yield from until.made(cause)
         return
@@ -197,23 +225,6 @@ def _election(change: Change, partition: Partition, until: _Limits) -> Iterator[
         yield from until.made(replace(cause, known_from_ns=max(ends)))
     for maybe in until.made(cause):
         yield replace(maybe, sure=False, why=maybe.why or dark[-1].why)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Stay:
-    """A broker's stay in, or out of, the ISR, from the last look before it."""
-
-    inside: bool
-    since_ns: int
-
-
-def _stays(broker: str, partition: Partition, until_ns: int) -> Sequence[_Stay]:
-    found: list[_Stay] = []
-    for state in (s for s in partition.states if s.time_ns < until_ns and s.isr):
-        inside = broker in state.isr
-        if not found or found[-1].inside is not inside:
-            found.append(_Stay(inside=inside, since_ns=state.since_ns))
-    return found
 
 
 # What may have been hidden
@@ -239,10 +250,14 @@ def _hidden(hidden: Hidden, partition: Partition, seen: Seen) -> Iterator[Cause]
         if not _is_before_all(hidden, partition):  # and so before the first client
             yield replace(meanwhile, kind=STALE_METADATA, begun_before_ns=None)
     truncating = [cause] if hidden.leaders and not seen.facts.epochs else []
+    elections = list(_hidden_elections(cause, hidden, partition, seen))
     if any(unclean_allowed(seen, hidden.start_ns, hidden.end_ns)):
-        elections = list(_hidden_elections(cause, hidden, partition, seen))
         yield from elections
         truncating += elections
+    elif (why := hidden_by(hidden, seen)) is not None:
+        by_an_old_isr = [replace(each, kind=OLD_ISR, why=why) for each in elections]
+        yield from by_an_old_isr
+        truncating += by_an_old_isr
     for made in truncating:
         yield replace(made, kind=TRUNCATION)
         # What was cut off before the first view shows in nothing that came later.
@@ -285,7 +300,7 @@ def _hidden_elections(
     if not partition.states:
         yield election
         return
-    stays = (_stays(broker, partition, hidden.start_ns + 1) for broker in seen.brokers)
+    known = (stays(broker, partition, hidden.start_ns + 1) for broker in seen.brokers)
     # Of who was never seen in an ISR nobody knows since when.
-    out = [each[-1].since_ns * (len(each) > 1) for each in stays if each and not each[-1].inside]
+    out = [each[-1].since_ns * (len(each) > 1) for each in known if each and not each[-1].inside]
     yield replace(election, known_from_ns=min([hidden.start_ns, *out]))

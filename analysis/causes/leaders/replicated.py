@@ -10,8 +10,10 @@ epochs it truncates to its high watermark when it starts, which may lag by as mu
 so there it takes 3 times that long. What does not count
 is what does not for a deposed leader (analysis.causes.leaders.deposed), and what may have come
 after the leader's end: of one that a fault hit it is known that it lived until then, of another one
-it may take as long as its session to be seen.
-Source: Kafka documentation, Broker Configs: replica.lag.time.max.ms, zookeeper.session.timeout.ms.
+it may take as long as its session to be seen. With KRaft each new active controller begins all
+sessions anew (KIP-631), so there a session counts back from the first view of it, too.
+Source: Kafka documentation, Broker Configs: replica.lag.time.max.ms, zookeeper.session.timeout.ms,
+broker.session.timeout.ms.
 """
 
 from __future__ import annotations
@@ -22,7 +24,6 @@ from itertools import groupby, pairwise
 from analysis.causes.leaders.deposed import LAGS, hiding, rest_of
 from analysis.causes.seen import Seen
 from analysis.causes.states import Change, Partition, State
-from analysis.run_facts.configuration import session_ms
 
 Term = list[tuple[State, int]]  # each state, and the last look that showed it
 
@@ -51,13 +52,13 @@ def _stays(
     broker: str, term: Term, partition: Partition, seen: Seen, *, unknown: bool
 ) -> Iterator[list[tuple[int, int]]]:
     """The time that counts of each stay in the ISR."""
-    alive_ns = _alive_until(term, seen)
+    alive_ns = _alive_until(term, partition, seen)
     parts: list[tuple[int, int]] = []
     for state, until_ns in term:
-        if state.isr and broker not in state.isr:
+        if state.told and broker not in state.isr:
             yield parts
             parts = []
-        elif state.isr and state.leader not in (None, broker) and state.time_ns < alive_ns:
+        elif state.told and state.leader not in (None, broker) and state.time_ns < alive_ns:
             hidden = hiding(broker, state, seen.happened, unknown=unknown)
             whole = state.time_ns, min(until_ns, alive_ns)
             left = rest_of(whole, [*partition.blind, *hidden])
@@ -65,7 +66,7 @@ def _stays(
     yield parts
 
 
-def _alive_until(term: Term, seen: Seen) -> int:
+def _alive_until(term: Term, partition: Partition, seen: Seen) -> int:
     """Until when the leader certainly lived."""
     begun_ns, over_ns = term[0][0].time_ns, term[-1][1]
     hit = [
@@ -74,7 +75,23 @@ def _alive_until(term: Term, seen: Seen) -> int:
         if fault["ok_ns"] is not None and term[0][0].leader in fault["nodes"]
     ]
     known = [ns for ns in hit if begun_ns <= ns <= over_ns]
-    return max([*known, over_ns - int(session_ms(seen.server) * 1e6)])
+    return max([*known, _session_before(over_ns, partition, seen)])
+
+
+def _session_before(over_ns: int, partition: Partition, seen: Seen) -> int:
+    """When who was found to be gone then had certainly been there: a session before that; with
+    KRaft one before each new controller, too, whose own session began with it."""
+    length_ns = int(seen.kafka.session_ms(seen.server) * 1e6)
+    lived_ns = over_ns - length_ns
+    if seen.kafka.zookeeper:
+        return lived_ns
+    if all(state.controller is None for state in partition.states):  # there may have been one
+        return lived_ns - length_ns - int(seen.kafka.new_controller_ms() * 1e6)
+    for last, state in reversed([*pairwise(partition.states)]):
+        anew = last.controller != state.controller and state.time_ns <= over_ns
+        if anew and state.time_ns > lived_ns:
+            lived_ns = min(lived_ns, state.since_ns - length_ns)
+    return lived_ns
 
 
 def _latest(parts: Sequence[tuple[int, int]], needed_ns: float) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from kazoo.exceptions import KazooException
 from kazoo.handlers.threading import KazooTimeoutError
@@ -71,6 +71,14 @@ class View:
             "controller": self.controller,
             "known": self.known,
         }
+
+
+@runtime_checkable
+class TellsFeatures(Protocol):
+    """A view that knows at which levels the cluster's features are finalized (KIP-584)."""
+
+    def features(self) -> dict[str, int]:
+        """By their names; what cannot be told now raises one of BLIND."""
 
 
 class ClusterView(Protocol):

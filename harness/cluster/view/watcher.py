@@ -1,19 +1,49 @@
 """The watcher: every change of the view, and every stretch of blindness, goes into the history.
 
 A change lies between two looks: `since_ns` of its line is when the last look began that showed the
-older state.
+older state. A line says of a partition, too, that its committed metadata went back (`went_back`),
+where the view can tell: `GoesBack`.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Protocol, runtime_checkable
 from typing import Any
 
 from harness.cluster.view.state import BLIND, ClusterView, PartitionState, View
 from harness.waiting import Every
 
 LOOK_EVERY_S = 0.05
+
+
+class PartitionGone(Protocol):
+    """One partition of a topic whose committed state is no longer the quorum's."""
+
+    @property
+    def topic(self) -> str:
+        """Its topic."""
+
+    @property
+    def partition(self) -> int:
+        """Its number."""
+
+
+class Back(Protocol):
+    """Metadata that were committed and that a later quorum does not have."""
+
+    @property
+    def partitions(self) -> Sequence[PartitionGone]:
+        """Those whose state went back."""
+
+
+@runtime_checkable
+class GoesBack(Protocol):
+    """A view that tells when committed metadata go back."""
+
+    def backs(self) -> Sequence[Back]:
+        """All that went back so far, in order."""
 
 
 class Watcher:
@@ -25,6 +55,7 @@ class Watcher:
         self._last: View | None = None
         self._seen_ns: int | None = None  # when the last look began that was answered
         self._blind = False
+        self._backs = 0  # that were told
         self._looks = Every(LOOK_EVERY_S, self._look, name="watcher")
 
     def start(self) -> None:
@@ -47,14 +78,25 @@ class Watcher:
         if self._blind:
             self._write("blind", type="end")
             self._blind = False
-        if view != self._last:
-            self._write_changes(view, self._last)
+        back = self._gone_back()
+        if view != self._last or back:
+            self._write_changes(view, self._last, back)
             self._last = view
         self._seen_ns = begun_ns
 
-    def _write_changes(self, view: View, last: View | None) -> None:
+    def _gone_back(self) -> frozenset[int]:
+        """The partitions whose metadata went back since the last look."""
+        if not isinstance(self._view, GoesBack):
+            return frozenset()
+        found = self._view.backs()
+        new, self._backs = found[self._backs :], len(found)
+        parts = (part for back in new for part in back.partitions)
+        return frozenset(part.partition for part in parts if part.topic == self._view.topic)
+
+    def _write_changes(self, view: View, last: View | None, back: frozenset[int]) -> None:
         for number, state in enumerate(view.partitions):
-            if last and last.partitions[number] == state and last.controller == view.controller:
+            same = last and last.partitions[number] == state and last.controller == view.controller
+            if same and number not in back:
                 continue
             self._write(
                 "view",
@@ -65,6 +107,7 @@ class Watcher:
                 controller=view.controller,
                 since_ns=self._seen_ns,
                 **_told_by_some(state),
+                **({"went_back": True} if number in back else {}),
             )
 
 

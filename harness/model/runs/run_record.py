@@ -189,6 +189,11 @@ class RunRecord(Record):
     ended_utc: Utc | None = None
     clock: ClockRecord | None = None
     versions: dict[str, str] = Field(default={}, description="of the harness, Kafka, Java, ...")
+    features: dict[str, int] = Field(
+        default={},
+        description="levels of KRaft's finalized features, as the brokers told them when the load "
+        "began; empty: nobody asked",
+    )
     host: HostRecord | None = None
     workers: tuple[WorkerRecord, ...] = ()
     phases: tuple[PhaseRecord, ...] = ()
@@ -265,6 +270,8 @@ def _problems(record: RunRecord) -> Iterator[str]:
     yield from _named("scenario.cluster.server", problem_of_settings(server))
     if record.node_settings:
         yield from _named("node_settings.server", problem_of_settings(record.node_settings.server))
+        controllers = record.node_settings.controller
+        yield from _named("node_settings.controller", problem_of_settings(controllers))
     for number, step in enumerate(record.plan):
         settings = step.effects.topic_settings if step.effects else {}
         yield from _named(f"plan.{number}.effects.topic_settings", problem_of_settings(settings))

@@ -12,6 +12,7 @@ WORDS = {NO: "forbidden", MAYBE: "in-doubt", YES: "permitted"}
 EVER, NEVER = -(10**18), 10**18
 TWO_LOOKS = 10**8
 ENSEMBLE = ("zk1", "zk2", "zk3")
+CONTROLLERS = ("controller1", "controller2", "controller3")
 UNCLEAN, FLUSH = "unclean.leader.election.enable", "flush.messages"
 
 
@@ -35,7 +36,20 @@ class Cluster:
     checks_crcs: bool = False
     follower_reads: bool = False
     lag_max_ms: float = 30_000
+    kraft: bool = False
+    dynamic: bool = False  # voters are known by their disks, too
+    combined: bool = False  # the brokers are the controllers
+    elr: bool = False  # who is eligible to lead is remembered
+    min_isr: int = 1
+    unclean_by_setting: bool = True
     read_ended: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def quorum(self) -> tuple[str, ...]:
+        """Who keeps the metadata."""
+        if not self.kraft:
+            return ENSEMBLE
+        return self.brokers if self.combined else CONTROLLERS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +73,16 @@ def rose(before: Row | None, after: Row | None) -> int:
 
 def term(view: Row | None) -> tuple[Any, Any]:
     return (None, None) if view is None else (view["leader"], view["leader_epoch"])
+
+
+def told(view: Row) -> bool:
+    """Whether it says who is in the ISR."""
+    return bool(view["isr"]) or view.get("elr") is not None
+
+
+def eligible(view: Row) -> set[str]:
+    """ISR and ELR."""
+    return {*view["isr"], *(view.get("elr") or ())}
 
 
 def led_anew(last: Row | None, view: Row) -> bool:

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from analysis.causes.seen import Seen
 from analysis.causes.states import partitions_of
-from analysis.permission import Permission, permission
-from analysis.run_facts.configuration import facts_of
+from analysis.permission import Permission, facts_in, permission
 from analysis.run_facts.faults import Happened
-from tests.support.permissions.cluster import ENSEMBLE, Cluster, Sent
+from analysis.run_facts.kafka import Kafka, kafka_of
+from tests.support.permissions.cluster import CONTROLLERS, ENSEMBLE, Cluster, Sent
 from tests.support.permissions.forgotten import LOOKS_EACH
 from tests.support.permissions.random_clusters import BROKERS
 from tests.support.permitting import Record
 
 TOPIC = "harness"
-NODES = {name: {"role": "broker"} for name in BROKERS} | {
-    name: {"role": "zookeeper"} for name in ENSEMBLE
-}
+NODES = {name: {"role": "broker", "id": number} for number, name in enumerate(BROKERS, 1)}
+BESIDE = {name: {"role": "zookeeper"} for name in ENSEMBLE}
+APART = {name: {"role": "controller"} for name in CONTROLLERS}
+
+
+def kafka_in(cluster: Cluster) -> Kafka:
+    """The Kafka that it runs."""
+    if not cluster.kraft:
+        return kafka_of({"nodes": NODES | BESIDE})
+    words = {
+        "kafka": "4.4.0" if cluster.unclean_by_setting else "3.7.2",
+        "metadata": "kraft-combined" if cluster.combined else "kraft",
+        "voters": "dynamic" if cluster.dynamic else "static",
+        "features": {"eligible.leader.replicas.version": int(cluster.elr)},
+    }
+    nodes = NODES if cluster.combined else NODES | APART
+    return kafka_of({"scenario": {"cluster": words}, "nodes": nodes})
 
 
 def permission_in(cluster: Cluster) -> Permission:
@@ -24,7 +40,7 @@ def permission_in(cluster: Cluster) -> Permission:
     server["producer.id.expiration.check.interval.ms"] = str(LOOKS_EACH // 10**6)
     server |= {} if cluster.epochs else {"inter.broker.protocol.version": "0.10.2-IV0"}
     producer = {"acks": cluster.acks, "retries": cluster.retries}
-    scenario = {
+    scenario: dict[str, Any] = {
         "topic": {"replication_factor": cluster.replicas, "config": cluster.topic},
         "workload": {
             "producer": {**producer, "enable.idempotence": cluster.idempotent},
@@ -37,15 +53,19 @@ def permission_in(cluster: Cluster) -> Permission:
         {"step": step, "effects": effects, "options": cluster.options.get(step, {})}
         for step, effects in cluster.effects.items()
     ]
-    happened = Happened.of(cluster.faults, plan, NODES)
-    known = facts_of(scenario, server, happened.settings())
+    kafka, topic = kafka_in(cluster), {**cluster.topic, "min.insync.replicas": cluster.min_isr}
+    nodes = NODES | (APART if cluster.kraft else BESIDE)
+    happened = Happened.of(cluster.faults, plan, nodes, kafka.quorum)
+    known = facts_in(scenario, server, happened, kafka)
+    below = kafka.eligible_below(server, {**scenario["topic"], "config": topic})
     return permission(
         known,
-        facts_of(scenario, server, happened.settings(unknown_did_all=True)),
+        facts_in(scenario, server, happened, kafka, unknown_did_all=True),
         Seen(
             facts=known,
             happened=happened,
-            partitions=partitions_of(cluster.views, cluster.blind, cluster.partitions),
+            kafka=kafka,
+            partitions=partitions_of(cluster.views, cluster.blind, cluster.partitions, below),
             brokers=cluster.brokers,
             topic=TOPIC,
             topic_config=cluster.topic,

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 
 from tests.support.permissions.cluster import (
-    ENSEMBLE,
     MAYBE,
     NEVER,
     NO,
     TWO_LOOKS,
-    UNCLEAN,
     YES,
     Row,
-    four,
     or_never,
     span,
     term,
+    told,
 )
 from tests.support.permissions.looks import Looks
 
-SESSION = 18 * 10**9
+SESSION, KRAFT_SESSION, FAILOVER = 18 * 10**9, 9 * 10**9, 3 * 10**9
 
 
 def around(number: int, shown: list[tuple[Row, int]]) -> list[tuple[Row, int]]:
@@ -55,22 +53,24 @@ class Leaders(Looks):
 
         return self.moved_until(self.read - 1, lacking)
 
-    def had_by(self, new: str, elected: Row, *, unknown: bool) -> bool:
+    def had_by(
+        self, new: str, elected: Row, *, unknown: bool, among: list[Row] | None = None
+    ) -> bool:
         """Whether a broker certainly had fetched the record before it was elected."""
         known = or_never(self.sent.known)
         # Without epochs its high watermark counts, which lags by as much again.
         needed = int(self.cluster.lag_max_ms * (1_500_000 if self.cluster.epochs else 3_000_000))
-        views = [v for v in self.views if v["time_ns"] <= elected["time_ns"]]
+        views = [v for v in among or self.views if v["time_ns"] <= elected["time_ns"]]
         shown = [(view, self.since(later)) for view, later in pairwise(views)]
         counted = 0
         for number, (view, until) in enumerate(shown):
             in_term = around(number, shown)
             if number == 0 or term(shown[number - 1][0]) != term(view):
                 counted = 0
-            if view["isr"] and new not in view["isr"]:
+            if told(view) and new not in view["isr"]:
                 counted = 0
                 continue
-            if not view["isr"] or view["leader"] in (None, new):
+            if not told(view) or view["leader"] in (None, new):
                 continue
             start, stop = max(known, view["time_ns"]), min(until, self.alive(in_term))
             who = {new, view["leader"], view["controller"]}
@@ -89,7 +89,21 @@ class Leaders(Looks):
             for fault, _ in self.known()
             if fault["ok_ns"] is not None and in_term[0][0]["leader"] in fault["nodes"]
         ]
-        return max([over - SESSION, *(ns for ns in hit if begun <= ns <= over)])
+        return max([self.session_before(over), *(ns for ns in hit if begun <= ns <= over)])
+
+    def session_before(self, over: int) -> int:
+        """When who was found gone then had still been there, whichever controller found it."""
+        if not self.cluster.kraft:
+            return over - SESSION
+        if not any(view["controller"] for view in self.views):
+            return over - 2 * KRAFT_SESSION - FAILOVER
+        lived = over - KRAFT_SESSION
+        for number in range(len(self.views) - 1, 0, -1):
+            view, last = self.views[number], self.views[number - 1]
+            anew = view["controller"] != last["controller"]
+            if anew and lived < view["time_ns"] <= over:
+                lived = min(lived, self.since(view) - KRAFT_SESSION)
+        return lived
 
     def moved_meanwhile(self) -> int:
         """The same of a change that was seen before the send ended."""
@@ -146,9 +160,11 @@ class Leaders(Looks):
         for view in self.from_now(change):
             if view["leader"] == old and view["time_ns"] > change:
                 ends.append(view["time_ns"])
-            if view["isr"] and old not in view["isr"]:
+            if told(view) and old not in view["isr"]:
                 left = True
-            elif view["isr"] and left:
+            elif told(view) and view.get("went_back"):
+                left = False
+            elif told(view) and left:
                 ends.append(view["time_ns"])
         return max(change, min(ends))
 
@@ -173,13 +189,15 @@ class Leaders(Looks):
         views = self.from_now(change)
         gone, term = 0, None
         for view, later in zip(views, [*views[1:], None], strict=True):
-            if view["isr"] and old not in view["isr"]:
+            if told(view) and old not in view["isr"]:
                 return NEVER
             start = max(change, view["time_ns"])
             stop = later["time_ns"] if later else NEVER
             if (view["leader"], view["leader_epoch"]) != term:
                 gone, term = 0, (view["leader"], view["leader_epoch"])
-            if not view["isr"] or view["leader"] is None or view["leader"] == old:
+            if not told(view) or view["leader"] is None or view["leader"] == old:
+                continue
+            if view.get("went_back"):
                 continue
             who = {old, view["leader"], view["controller"]}
             for a, b in self.clear(start, stop, who, unknown):
@@ -205,70 +223,6 @@ class Leaders(Looks):
         if not fault["nodes"]:
             return False
         peers = self.cluster.options.get(fault["step"], {}).get("from", "clients")
-        several = len({*fault["nodes"]} & {*ENSEMBLE}) >= len(ENSEMBLE) / 2
+        quorum = {*self.cluster.quorum}
+        several = len({*fault["nodes"]} & quorum) >= len(quorum) / 2
         return bool({*fault["nodes"]} & who) or peers != "clients" or several
-
-    # --- unclean elections
-
-    def unclean_election(self) -> int:
-        """Whether a broker came to lead that need not have had the record."""
-        found = NO
-        for view, old, new in self.elections():
-            change = view["time_ns"]
-            in_time = change < self.read
-            if in_time or (self.since(view) < self.read and self.unseen(view)):
-                allowed = self.unclean_within(self.since(view), change)
-                each = min(self.before(old, change), allowed, self.lacked(new, change))
-                found = max(found, each if in_time else min(each, MAYBE))
-        for start, end in [*self.hidden(), *self.other_isrs()]:
-            counts = self.begun < self.hidden_end_of(start, end)
-            if start < self.read and counts and self.unclean_within(start, end):
-                had = [self.had(broker, start) for broker in self.cluster.brokers]
-                found = max(found, NO if all(had) else MAYBE)
-        return found
-
-    def had(self, broker: str, until: int) -> bool:
-        """Whether a look from the ack until a moment showed a broker in the ISR."""
-        known = or_never(self.sent.known)
-        return any(
-            broker in view["isr"] and first <= until and min(last, until) > known
-            for view, first, last in self.looks()
-        )
-
-    def looks(self) -> Iterator[tuple[Row, int, int]]:
-        """Each view, with the first look and the end of the looks that surely showed it."""
-        for view, later in zip(self.views, [*self.views[1:], None], strict=False):
-            yield view, view["time_ns"], self.since(later) if later else NEVER
-
-    def lacked(self, new: str, change: int) -> int:
-        """Whether a broker was outside an ISR from the send's begin to its ack, and in none seen
-        from then to its election."""
-        begun = min(self.begun, change - 1)
-        known = min(or_never(self.sent.known), change - 1) if begun == self.begun else change - 1
-        before = [view for view in self.views if view["time_ns"] < change and view["isr"]]
-        if before and new in before[-1]["isr"]:
-            return NO  # it was no unclean one
-        outside, looked = NO, change
-        for view, _, until in self.looks():
-            if view["time_ns"] >= change:
-                looked = self.since(view)
-                break
-            if new in view["isr"] and until > known:
-                return NO
-            later = self.next_view(view)
-            ended = later["time_ns"] if later else NEVER
-            if self.since(view) <= known and begun < ended and new not in view["isr"]:
-                outside = max(outside, YES) if view["isr"] else max(outside, MAYBE)
-        return min(outside, MAYBE) if self.hides_isr(min(known, looked), change) else outside
-
-    def unclean_within(self, first: int, last: int) -> int:
-        """Whether unclean elections were allowed at some moment of a stretch."""
-        if "true" in self.values(UNCLEAN, first, last):
-            return YES
-        unknown = [
-            fault
-            for fault in self.cluster.faults
-            if fault["nodes"] and self.cluster.effects.get(fault["step"]) is None
-        ]
-        meeting = [f for f in unknown if f["invoke_ns"] <= last and four(f)[3] > first]
-        return MAYBE if meeting else NO

@@ -9,6 +9,7 @@ from tests.support.permissions.cluster import (
     EVER,
     NEVER,
     TWO_LOOKS,
+    UNCLEAN,
     Cluster,
     Row,
     Sent,
@@ -17,6 +18,7 @@ from tests.support.permissions.cluster import (
     or_never,
     rose,
     term,
+    told,
 )
 
 
@@ -67,9 +69,9 @@ class Looks:
         yield EVER, self.views[0]["time_ns"]
         for last, view in pairwise([v for v in self.views if v["leader_epoch"] is not None]):
             by = view["leader_epoch"] - last["leader_epoch"]
-            told = len({*last["isr"]} - {*view["isr"]}) if view["isr"] else 0
-            told += 1 if view["leader"] and view["leader"] != last["leader"] else 0
-            if by > 1 and told < by:
+            left = len({*last["isr"]} - {*view["isr"]}) if told(view) else 0
+            left += 1 if view["leader"] and view["leader"] != last["leader"] else 0
+            if by > 1 and left < by:
                 yield max(self.since(view), last["time_ns"]), view["time_ns"]
         for start, end in self.dark():
             before, after = self.in_force(start), self.in_force(end + TWO_LOOKS)
@@ -81,8 +83,20 @@ class Looks:
         for start, end in self.dark():
             before, after = self.in_force(start), self.in_force(end + TWO_LOOKS)
             by = rose(before, after if end < NEVER else None)
-            if by == 1 or (by < 1 and term(before) != term(after)):
+            differs = term(before) != term(after) or not self.one_change(before, after)
+            if by == 1 or (by < 1 and differs):
                 yield start, end
+
+    def one_change(self, before: Row | None, after: Row | None) -> bool:
+        """Whether the partition was changed once at most, as far as its own epoch tells."""
+        first, last = ((view or {}).get("partition_epoch") for view in (before, after))
+        return first is None or last is None or last - first in (0, 1)
+
+    def guessed(self, view: Row) -> bool:
+        """Whether others may have been eligible, of whom it does not tell."""
+        least = min(self.cluster.min_isr, self.cluster.replicas)
+        untold = self.cluster.elr and view.get("elr") is None
+        return untold and len(view["isr"]) < least
 
     def hides_leaders(self, end: int) -> bool:
         return any(end == each for _, each in self.hidden())
@@ -130,11 +144,17 @@ class Looks:
         for fault, effects in sorted(self.known(), key=lambda each: int(each[0]["invoke_ns"])):
             invoke, proved, healing, healed = four(fault)
             value = effects["topic_settings"].get(key)
+            if key == UNCLEAN and self.asks(fault):
+                continue
             if value is not None and invoke <= last and healed > first:
                 kept = {*found} if proved > first or healing <= last < NEVER else set()
                 kept |= {*found} if last >= NEVER and healing < NEVER else set()
                 found = kept | {value}
         return found
+
+    def asks(self, fault: Row) -> bool:
+        """Whether it asks for an unclean election by itself."""
+        return self.cluster.options.get(fault["step"], {}).get("how") == "unclean"
 
     def known(self) -> Iterator[tuple[Row, Row]]:
         for fault in self.cluster.faults:

@@ -11,6 +11,7 @@ exclusive: what began at the very nanosecond of a change began after it.
 from __future__ import annotations
 
 from tests.support.permissions.cluster import NO, UNCLEAN, WORDS, YES, Cluster, Sent
+from tests.support.permissions.elections import Elections
 from tests.support.permissions.forgotten import Forgotten
 from tests.support.permissions.leaders import Leaders
 from tests.support.permissions.strikes import Struck
@@ -18,12 +19,13 @@ from tests.support.permissions.strikes import Struck
 
 def judge(cluster: Cluster, anomaly: str, sent: Sent) -> str:
     """permitted, in-doubt or forbidden."""
-    leaders, faults = Leaders(cluster, sent), Struck(cluster, sent)
+    leaders, faults = Elections(cluster, sent), Struck(cluster, sent)
     several = cluster.replicas > 1
     moved = leaders.another_leader() if several else NO
     lacking = leaders.not_replicated() if several else NO
     without_epochs = NO if cluster.epochs else lacking
     unclean = leaders.unclean_election() if several else NO
+    unclean = max(unclean, leaders.by_an_old_isr() if several else NO)
     acks_1 = cluster.acks == "1"
     alone = lacking if acks_1 else NO
     if anomaly == "lost":
@@ -48,7 +50,7 @@ def judge(cluster: Cluster, anomaly: str, sent: Sent) -> str:
 def may_truncate(cluster: Cluster) -> bool:
     """Whether followers may truncate what was committed, which is not asked here."""
     effects = cluster.effects.values()
-    if not cluster.epochs or None in effects:
+    if not cluster.epochs or None in effects or cluster.kraft:
         return True
     values = (cluster.topic, *(each["topic_settings"] for each in effects if each))
     return any(each.get(UNCLEAN) == "true" for each in values)

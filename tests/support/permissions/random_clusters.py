@@ -41,6 +41,7 @@ VERBS: dict[str, dict[str, Any] | None] = {
     "set-config": {},
     "throttle": MOVES,
     "command": None,
+    "elect": {**MOVES, "topic_settings": {UNCLEAN: "true"}},
     "skew-clock": {"leadership": "where-it-hits", "skews_clock_s": 90_000},
     "dump-log": {},
 }
@@ -108,7 +109,10 @@ def clusters(draw: st.DrawFn) -> Case:
     partitions = draw(st.sampled_from([1, 1, 2]))
     theme = draw(st.sampled_from(list(THEMES)))
     views, blind, end = _looked(draw, partitions, theme)
-    faults, plan, options = _faults(draw, views, theme)
+    several = {"struck": [1, 2, 2, 3], "deposed": [0, 0, 1], "forgotten": [2, 3, 4]}
+    hits = STRUCK if theme in ("struck", "forgotten") else HITS
+    numbers = several.get(theme, [0, 1, 1, 2, 3, 4])
+    faults, plan, options = faults_of(draw, views, ABOUT[theme], hits, numbers)
     acks = "1" if theme == "deposed" else draw(st.sampled_from(["1", "all", "all", "all"]))
     allowed = {"unclean": ["true", "true", "false"], "anything": ["true", "false"]}
     topic = {UNCLEAN: draw(st.sampled_from(allowed.get(theme, ["false"])))}
@@ -133,7 +137,7 @@ def clusters(draw: st.DrawFn) -> Case:
         lag_max_ms=draw(st.sampled_from([2_000, 10_000])),
         read_ended={p: end + 10**6 * p for p in range(partitions)},
     )
-    return Case(cluster=cluster, records=tuple(_records(draw, cluster, end)))
+    return Case(cluster=cluster, records=tuple(records_of(draw, cluster, end)))
 
 
 # --- views
@@ -197,13 +201,20 @@ def _view(now: int, since: int | None, partition: int, state: Any) -> dict[str, 
 # --- faults
 
 
-def _faults(draw: st.DrawFn, views: Sequence[Any], theme: str) -> tuple[list[Any], Any, Any]:
+def faults_of(
+    draw: st.DrawFn,
+    views: Sequence[Any],
+    verbs: Sequence[str],
+    hits: Sequence[tuple[str, ...]],
+    numbers: Sequence[int],
+) -> tuple[list[Any], Any, Any]:
+    """Faults by these verbs, at these nodes, as many as one of the numbers says; what is known of
+    their effects, by step, and their options."""
     moments = [view["time_ns"] for view in views] or [START]
     faults, plan, options = [], {}, {}
-    several = {"struck": [1, 2, 2, 3], "deposed": [0, 0, 1], "forgotten": [2, 3, 4]}
-    for step in range(draw(st.sampled_from(several.get(theme, [0, 1, 1, 2, 3, 4])))):
-        verb = draw(st.sampled_from(ABOUT[theme]))
-        nodes = draw(st.sampled_from(STRUCK if theme in ("struck", "forgotten") else HITS))
+    for step in range(draw(st.sampled_from(numbers))):
+        verb = draw(st.sampled_from(verbs))
+        nodes = draw(st.sampled_from(hits))
         invoke = draw(st.sampled_from(moments)) + draw(
             st.sampled_from([-4 * SECOND, -SECOND, -LOOK // 5, 0, LOOK // 5, SECOND])
         )
@@ -219,6 +230,8 @@ def _faults(draw: st.DrawFn, views: Sequence[Any], theme: str) -> tuple[list[Any
             known = {**(known or {}), "skews_clock_s": draw(st.sampled_from(SKEWS_S))}
         if verb == "command" and draw(st.integers(0, 2)):
             known = MOVES
+        if verb == "elect":
+            options[step] = {"how": "unclean"}
         if verb == "cut":
             peers = ["others", "followers", "zookeepers", "kafka2", "clients"]
             options[step] = {"from": draw(st.sampled_from(peers))}
@@ -265,12 +278,14 @@ def _before(draw: st.DrawFn, views: Sequence[Any], moment: int) -> str | None:
 # --- records
 
 
-def _records(draw: st.DrawFn, cluster: Cluster, end: int) -> list[Sent]:
+def records_of(draw: st.DrawFn, cluster: Cluster, end: int) -> list[Sent]:
     """Sends around the moments that can matter."""
     lag = int(cluster.lag_max_ms * 1_500_000)
     seen = [view["time_ns"] for view in cluster.views]
     moments = {START, end, *seen, *(view["since_ns"] or START for view in cluster.views)}
     moments |= {moment + lag for moment in seen} | {moment + 2 * lag // 3 for moment in seen}
+    if cluster.kraft:  # a session before a change, and as long before that as who led is followed
+        moments |= {m - 9 * SECOND for m in seen} | {m - 9 * SECOND - lag for m in seen}
     names = ("invoke_ns", "ok_ns", "heal_invoke_ns", "heal_ok_ns")
     moments |= {fault[name] for fault in cluster.faults for name in names if fault[name]}
     moments |= {time for row in cluster.blind for time in row.values() if time}

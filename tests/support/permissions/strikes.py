@@ -14,6 +14,7 @@ from tests.support.permissions.cluster import (
     NO,
     YES,
     Row,
+    eligible,
     four,
     led_anew,
     or_never,
@@ -136,11 +137,12 @@ class Struck(Looks):
         maybe = {n for s in before for n in s.nodes}
         found = NO
         for view in self.from_now(strike.start):
-            if view["time_ns"] <= strike.end and view["isr"] and {*view["isr"]} <= maybe:
-                certain = strike.sure == YES and {*view["isr"]} <= sure
-                certain = certain and self.surely(view, strike.start)
+            all_hit = bool(eligible(view)) and eligible(view) <= maybe
+            if view["time_ns"] <= strike.end and all_hit:
+                certain = strike.sure == YES and eligible(view) <= sure
+                certain = certain and self.surely(view, strike.start) and not self.guessed(view)
                 found = max(found, YES if certain else MAYBE)
-            elif self.since(view) <= strike.end and view["isr"] and {*view["isr"]} <= maybe:
+            elif self.since(view) <= strike.end and all_hit:
                 found = max(found, MAYBE)
         return max(found, self.led_unseen(strike, maybe))
 
@@ -216,7 +218,9 @@ class Struck(Looks):
             # Where it was out before it was struck it may have come back before that, too.
             out = last["isr"] and node not in last["isr"]
             left |= bool(out) and view["time_ns"] > strike.end
-            if left and node in view["isr"]:
+            if view.get("went_back"):
+                left = False
+            elif left and node in view["isr"]:
                 return int(view["time_ns"])
         return NEVER
 

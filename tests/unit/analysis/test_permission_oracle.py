@@ -12,8 +12,10 @@ from itertools import product
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
 
 from tests.support.permissions.judging import permission_in, record_of
+from tests.support.permissions.kraft_clusters import kraft_clusters
 from tests.support.permissions.oracle import judge, may_truncate
 from tests.support.permissions.random_clusters import Case, clusters
 from tests.support.permitting import judged
@@ -46,7 +48,7 @@ def shown(case: Case) -> str:
     return "\n".join(map(str, [*rows, {"acks": cluster.acks, "topic": cluster.topic}]))
 
 
-def compare(stories: int, *, anew: bool) -> None:
+def compare(of: st.SearchStrategy[Case], stories: int, *, anew: bool) -> None:
     """Fails with the smallest story on which the two differ."""
     differ: list[Case] = []
 
@@ -58,7 +60,7 @@ def compare(stories: int, *, anew: bool) -> None:
         phases=(Phase.generate,),
         suppress_health_check=list(HealthCheck),
     )
-    @given(clusters())
+    @given(of)
     def each(case: Case) -> None:
         if any(differences(case)):
             differ.append(case)
@@ -73,4 +75,10 @@ def compare(stories: int, *, anew: bool) -> None:
 @pytest.mark.timeout(0 if MORE else 600)
 def test_causes_and_oracle_agree_on_what_permits_each_record() -> None:
     """The same stories every time; `make oracle N=10000` draws so many others."""
-    compare(MORE or STORIES, anew=bool(MORE))
+    compare(clusters(), MORE or STORIES, anew=bool(MORE))
+
+
+@pytest.mark.timeout(0 if MORE else 600)
+def test_they_agree_on_what_kraft_permits() -> None:
+    """Eligible leaders, last known ones, and metadata that went back."""
+    compare(kraft_clusters(), MORE or STORIES, anew=bool(MORE))

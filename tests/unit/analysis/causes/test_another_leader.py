@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from analysis.permission import Permission
-from tests.support.clusters import Row, hit, led, seen_by, verdict
+from tests.support.clusters import CONTROLLERS, Row, hit, kraft, led, seen_by, verdict
 
 LAG = {"replica.lag.time.max.ms": "1000"}
 MOVED = (led(1, 0), led(2, 50, (2, 3), epoch=1))
@@ -178,6 +178,17 @@ def test_time_in_which_a_fault_hides_whether_it_fetches_does_not_count(
     assert judged_at(run, 1951) == "forbidden"
 
 
+@pytest.mark.parametrize(("many", "counts"), [(1, False), (2, True)])
+def test_with_kraft_nobody_leaves_an_isr_without_a_majority_of_the_controllers(
+    many: int, counts: bool
+) -> None:
+    fault = hit("pause", CONTROLLERS[:many], 500, healed_ms=900)
+    run = stays(faults=[fault], kafka=kraft())
+
+    assert judged_at(run, 1900) == ("permitted" if counts else "forbidden")
+    assert judged_at(run, 1951) == "forbidden"
+
+
 def test_blind_time_does_not_count_either() -> None:
     assert judged_at(stays(blind=[(500, 900)]), 1900) == "permitted"
     assert judged_at(stays(blind=[(500, 900)]), 1951) == "forbidden"
@@ -257,6 +268,30 @@ def test_a_leader_that_ends_by_itself_may_have_been_gone_for_a_session() -> None
     run = seen_by(*TOOK_OVER, acks="1", server=server)
 
     assert (lost_at(run, 2200), lost_at(run, 2201)) == ("forbidden", "permitted")
+
+
+def test_with_kraft_its_session_is_one_with_the_controller() -> None:
+    """Each new controller begins all of them anew, so it may have been gone for longer."""
+    server = {**FAST, "broker.session.timeout.ms": "2000"}
+
+    def of(*views: Row) -> Permission:
+        return seen_by(*views, acks="1", server=server, kafka=kraft("3.9.2"))
+
+    same = of(*TOOK_OVER)
+    assert (lost_at(same, 2200), lost_at(same, 2201)) == ("forbidden", "permitted")
+    early, late = (led(1, ms, since_ms=ms - 50, controller="controller2") for ms in (2950, 4000))
+    before = of(TOOK_OVER[0], early, TOOK_OVER[1] | {"controller": "controller2"})
+    assert (lost_at(before, 2150), lost_at(before, 2201)) == ("forbidden", "permitted")
+    anew = of(TOOK_OVER[0], late, TOOK_OVER[1] | {"controller": "controller2"})
+    assert (lost_at(anew, 1200), lost_at(anew, 1201)) == ("forbidden", "permitted")
+
+
+def test_where_nobody_tells_the_controller_there_may_have_been_another_one() -> None:
+    server = {**FAST, "broker.session.timeout.ms": "500"}
+    views = [view | {"controller": None} for view in TOOK_OVER]
+    run = seen_by(*views, acks="1", server=server, kafka=kraft("3.9.2"))
+
+    assert (lost_at(run, 200), lost_at(run, 201)) == ("forbidden", "permitted")
 
 
 def test_each_epoch_and_each_leader_begins_anew() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.clusters import hit, led, seen_by, verdict
+import pytest
+
+from tests.support.clusters import hit, kraft, led, seen_by, verdict
 
 UNCLEAN, FLUSH = "unclean.leader.election.enable", "flush.messages"
 BOTH = (led(1, 0, (1, 2)),)
@@ -75,3 +77,51 @@ def test_the_topic_s_settings_are_not_those_of_internal_topics() -> None:
     assert verdict(moved, "reprocessed", 10, 60) == "permitted"
     ours = seen_by(led(1, 0), faults=[changed(20, UNCLEAN, "true"), killed], commit="before")
     assert verdict(ours, "reprocessed", 10, 60) == "forbidden"
+
+
+# KRaft
+
+
+ASKED = hit("elect", [2], 90, healed_ms=110, options={"how": "unclean"})
+
+
+@pytest.mark.parametrize("release", ["3.7.2", "3.9.2", "4.4.0"])
+def test_an_unclean_election_that_was_asked_for_is_one_on_every_release(release: str) -> None:
+    views = [{**view, "elr": []} for view in ELECTED]
+    preferred = hit("elect", [2], 90, healed_ms=110, options={"how": "preferred"})
+
+    def judged(fault: Any) -> str:
+        return verdict(seen_by(*views, faults=[fault], kafka=kraft(release)), "lost", 55, 60)
+
+    assert judged(ASKED) == "permitted"
+    assert judged(preferred) == "forbidden"
+    assert judged(hit("elect", [2], 20, healed_ms=40, options={"how": "unclean"})) == "forbidden"
+
+
+def test_one_that_was_asked_for_is_one_with_zookeeper_too() -> None:
+    assert verdict(seen_by(*ELECTED, faults=[ASKED]), "lost", 55, 60) == "permitted"
+
+
+@pytest.mark.parametrize(("release", "expected"), [("3.7.2", "forbidden"), ("3.9.2", "permitted")])
+def test_with_kraft_below_3_9_the_setting_does_nothing(release: str, expected: str) -> None:
+    on = changed(5, UNCLEAN, "true")
+
+    for more in ({"topic": {UNCLEAN: "true"}}, {"faults": [on]}):
+        found = seen_by(*ELECTED, kafka=kraft(release, controller={UNCLEAN: "false"}), **more)
+        assert verdict(found, "lost", 55, 60) == expected
+
+
+def test_nor_does_it_where_one_is_asked_for_at_another_time() -> None:
+    asked = hit("elect", [2], 20, healed_ms=40, options={"how": "unclean"})
+    found = seen_by(*ELECTED, kafka=kraft("3.7.2"), topic={UNCLEAN: "true"}, faults=[asked])
+
+    assert verdict(found, "lost", 55, 60) == "forbidden"
+
+
+def test_with_kraft_the_controllers_setting_counts_and_the_brokers_does_not() -> None:
+    allowed: Any = {UNCLEAN: "true"}
+    controllers = kraft("3.9.2", controller=allowed)
+    brokers = kraft("3.9.2", controller={UNCLEAN: "false"})
+
+    assert verdict(seen_by(*ELECTED, kafka=controllers), "lost", 55, 60) == "permitted"
+    assert verdict(seen_by(*ELECTED, kafka=brokers, server=allowed), "lost", 55) == "forbidden"

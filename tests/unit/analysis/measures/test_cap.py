@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -241,3 +242,67 @@ def test_with_acks_0_nobody_knows_when_writes_stopped(tmp_path: Path) -> None:
 
     assert told.value is None
     assert "acks=0" in told.words
+
+
+# KRaft
+
+
+def controlled(part: Part, by: str) -> Part:
+    """A view with that controller."""
+    return replace(part, rows=tuple({**row, "controller": by} for row in part.rows))
+
+
+def beside_controllers(
+    folder: Path, *parts: Part, gaps: list[dict[str, Any]], topic: Any = None, **settings: Any
+) -> Availability:
+    """The same of a run without ZooKeeper; `settings`: the controllers'."""
+    begin = controlled(led("kafka1", -1000), "controller1")
+    said = {"server": SESSION, "acks": "all", "topic": topic or {}}
+    path = write_story(story(sent(1, at=0), begin, *parts, **said), folder / "run", "told/1")
+    run = open_run(path)
+    cluster = {**run.scenario["cluster"], "kafka": "4.4.0", "metadata": "kraft"}
+    node_settings = {**run.node_settings, "controller": settings}
+    record = {
+        **run.record,
+        "scenario": {**run.scenario, "cluster": cluster},
+        "node_settings": node_settings,
+    }
+    return availability(replace(run, record=record), gaps, "all")
+
+
+def test_with_kraft_the_session_is_one_with_the_controller(tmp_path: Path) -> None:
+    """Nine seconds by default, whatever ZooKeeper's would be."""
+    gaps = [gap(3000, 9100)]
+
+    told = beside_controllers(tmp_path / "a", LEADER_KILLED, gaps=gaps)
+    assert told.value is None
+    assert told.words.endswith("after 6.0 s, before a failover can end (9 s)")
+    short = {"broker.session.timeout.ms": "2000"}
+    assert beside_controllers(tmp_path / "b", LEADER_KILLED, gaps=gaps, **short).value is False
+
+
+def test_where_the_controller_was_hit_as_well_another_one_comes_first(tmp_path: Path) -> None:
+    """And begins the session anew."""
+    short = {"broker.session.timeout.ms": "4000"}
+    controls = controlled(led("kafka1", 0), "kafka1")
+
+    told = beside_controllers(
+        tmp_path / "a", controls, LEADER_KILLED, gaps=[gap(3000, 9100)], **short
+    )
+    assert told.words.endswith("before a failover can end (7 s)")
+    alone = beside_controllers(tmp_path / "b", LEADER_KILLED, gaps=[gap(3000, 9100)], **short)
+    assert alone.value is False
+
+
+def test_the_isr_must_be_as_large_as_the_controllers_ask(tmp_path: Path) -> None:
+    """Their own min.insync.replicas is the cluster's where eligible leaders are remembered."""
+    moved = led("kafka2", 9020, ("kafka2",))
+    short = {"broker.session.timeout.ms": "2000"}
+    gaps = [gap(3000, 9200)]
+
+    alone = beside_controllers(tmp_path / "a", LEADER_KILLED, moved, gaps=gaps, **short)
+    assert alone.value is True
+    asks = {**short, "min.insync.replicas": "2"}
+    assert (
+        beside_controllers(tmp_path / "b", LEADER_KILLED, moved, gaps=gaps, **asks).value is False
+    )

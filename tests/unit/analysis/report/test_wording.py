@@ -107,6 +107,41 @@ def test_brokers_are_told_by_release_session_and_what_was_set_for_them():
     assert wording.broker_words(reports.empty().report) == ""
 
 
+def test_brokers_without_zookeeper_have_a_session_of_their_own():
+    report = reports.kills(times=1).report
+    server = {"broker.session.timeout.ms": 2000, "zookeeper.session.timeout.ms": 6000}
+    layers = dict.fromkeys(("broker.session.timeout.ms", "b"), "scenario")
+    report["configuration"] |= {"server": server | {"b": "x"}, "layers": {"server": layers}}
+    report["configuration"] |= {"kraft": {"eligible_leaders": True}, "controller": {}}
+
+    assert wording.broker_words(report) == "Kafka 3.9.1, KRaft, session of 2.00 s, b=x"
+
+
+def test_min_isr_is_the_controllers_where_eligible_leaders_are_remembered():
+    server, topic = {"min.insync.replicas": "2"}, {"replication_factor": 3, "config": {}}
+
+    def least(*, eligible: bool) -> int | None:
+        kraft = {"eligible_leaders": eligible}
+        settings = {"server": server, "controller": {"min.insync.replicas": "3"}, "kraft": kraft}
+        return wording.min_isr({"topic": topic, **settings})
+
+    assert (least(eligible=True), least(eligible=False)) == (3, 2)
+
+
+def test_unclean_elections_are_told_by_whose_setting_counts():
+    allowed = {"unclean.leader.election.enable": "true"}
+
+    def words(*, server: Any, controller: Any, counts: bool = True) -> str:
+        kraft = {"eligible_leaders": False, "configures_unclean": counts}
+        told = {"server": server, "controller": controller, "kraft": kraft}
+        return wording.configuration_words({"producer": {}, "topic": {}, **told})
+
+    refused = {"unclean.leader.election.enable": "false"}
+    assert "unclean elections on" in words(server={}, controller=allowed)
+    assert "unclean" not in words(server=allowed, controller=refused)
+    assert "unclean" not in words(server={}, controller=allowed, counts=False)
+
+
 def test_min_isr_is_the_topics_then_the_brokers_then_kafkas_default():
     topic = {"replication_factor": 3, "config": {"min.insync.replicas": "2"}}
     bare = {"replication_factor": 3}

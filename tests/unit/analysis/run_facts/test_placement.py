@@ -79,6 +79,7 @@ CROWD = {f"kafka{i}": {"role": "broker", "id": i} for i in range(1, 99)}
         {"replicas": None},
         {"backend": "external"},
         {"scenario": {"topic": {"placement": "ring"}}},
+        {"scenario": {"topic": {"placement": "kafka"}, "cluster": {"kafka": "4.4.0"}}},
         {"scenario": {"topic": {"placement": "kafka"}, "backend": ATTACHED}},
         {"nodes": CROWD},
         {"replicas": [["kafka1"]] * 1001},

@@ -83,7 +83,7 @@ def test_who_led_another_partition_does_not_count() -> None:
     assert unseen([fault(saw("kafka2"))], [FIRST, led("kafka2", 5, partition=1)], []) is not None
 
 
-NOTHING: dict[str, Any] = {"leader": {}, "isr": {}, "controller": None, "known": None}
+NOTHING: dict[str, Any] = {"leader": {}, "isr": {}, "elr": {}, "controller": None, "known": None}
 
 
 @pytest.mark.parametrize(
@@ -92,6 +92,8 @@ NOTHING: dict[str, Any] = {"leader": {}, "isr": {}, "controller": None, "known":
         ({"isr": {"0": 5}}, NOTHING),
         ({"isr": {"0": ["kafka1", 2]}}, NOTHING),
         ({"isr": ["kafka1"]}, NOTHING),
+        ({"elr": {"0": 5}}, NOTHING),
+        ({"elr": {"0": [], "1": ["kafka1", 2]}}, {**NOTHING, "elr": {"0": []}}),
         ({"leader": {"0": {}}}, NOTHING),
         ({"leader": {"0": ["kafka1"]}}, NOTHING),
         ({"controller": 3}, NOTHING),

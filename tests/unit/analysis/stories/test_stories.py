@@ -150,6 +150,17 @@ def test_where_nothing_was_kept_the_story_says_what_is_not_known(report):
     assert set(known(story, "had").values()) == {"unknown"} == set(known(story, "now").values())
 
 
+@with_story(
+    *LOAD, KILLED, *moved(ms=1000), cluster={"kafka": "4.4.0", "metadata": "kraft"}, **SETTINGS
+)
+def test_without_zookeeper_nobody_says_what_it_showed(report):
+    [story] = stories(report)
+
+    assert "when KRaft showed kafka1 with epoch 0 leading" in story["sentence"]
+    assert "kafka2 led with epoch 1, as KRaft showed at 1.000 s" in story["sentence"]
+    assert "ZooKeeper" not in str(story)
+
+
 @with_story(*LOAD, KILLED, *moved(ms=1000), not_kept("its log is not among the run's logs", 2))
 def test_what_could_not_be_kept_is_said_with_its_reason(report):
     missing = report["stories"]["missing"]

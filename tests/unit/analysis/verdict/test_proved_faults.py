@@ -128,7 +128,13 @@ def test_where_the_view_does_not_tell_nothing_is_said(target: str) -> None:
 
 @pytest.mark.parametrize(
     "before",
-    [{"isr": {"0": 5}}, {"leader": {"0": {}}}, {"leader": {"0": ["x"]}}, {"controller": [1]}],
+    [
+        {"isr": {"0": 5}},
+        {"elr": {"0": 5}},
+        {"leader": {"0": {}}},
+        {"leader": {"0": ["x"]}},
+        {"controller": [1]},
+    ],
 )
 @pytest.mark.parametrize("target", ["leader", "follower", "last-isr", "controller"])
 def test_a_view_that_no_harness_writes_tells_nothing(before: object, target: str) -> None:

@@ -1,0 +1,168 @@
+"""Which Kafka a run was made with, as far as its promises depend on that.
+
+    kafka = ""                             3.9.2 with ZooKeeper
+    kafka = "4.4.0", metadata = "kraft"    controllers keep the metadata, and remember who is
+                                           eligible to lead
+
+What a release has, and where it decides:
+
+- **Eligible leader replicas** (KIP-966): who left an ISR that then was below min.insync.replicas
+  has all that is committed, since the high watermark stood still from then on (KAFKA-15583, since
+  3.7). With KRaft; in 4.0 where it is asked for (`eligible.leader.replicas.version`), and from 4.1
+  on for each fresh format. Where the brokers were asked for their finalized features
+  (`features` in run.json), that is what counts.
+- **min.insync.replicas** of a topic that sets none: with eligible leaders the active controller's
+  own file, whose value becomes the cluster's (KIP-966), else the brokers' files.
+- **Unclean elections by configuration**: with ZooKeeper by the brokers' setting; with KRaft by the
+  controllers', from 3.9 on (KAFKA-12670). Before, the key does nothing there. Asked for by an
+  operator (ElectLeaders, KIP-460), on every release.
+- **A session**: how long a broker that is gone may be taken to be there. With KRaft each new active
+  controller begins all of them anew (KIP-631), after its own election.
+- **Voters**: static ones are known by their ids, so a controller with an empty disk votes; dynamic
+  ones by the id of their disk too, so it does not (KIP-853).
+
+A release that is not told (an existing cluster, an imported history) is judged as 3.9.2 with
+ZooKeeper, unless its features are told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from harness.model.kafka_releases import DEFAULT, default_metadata, numbers, release_of
+
+ELR: Final = "eligible.leader.replicas.version"
+METADATA: Final = "metadata.version"  # which KRaft alone has
+ELR_SINCE, UNCLEAN_SINCE = (4, 1), (3, 9)
+MIN_ISR: Final = "min.insync.replicas"
+_RELEASE: Final = re.compile(r"\d+(\.\d+){1,2}([-.].*)?")
+_ZOOKEEPERS, _KRAFTS = "zookeeper.session.timeout.ms", "broker.session.timeout.ms"
+# Kafka's defaults, in ms.
+_SESSION: Final = {_ZOOKEEPERS: 18_000, _KRAFTS: 9_000}
+_FETCH, _ELECTION = "controller.quorum.fetch.timeout.ms", "controller.quorum.election.timeout.ms"
+_QUORUM: Final = {_FETCH: 2_000, _ELECTION: 1_000}
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kafka:
+    """A release, where it keeps its metadata, and what follows."""
+
+    release: str = DEFAULT
+    zookeeper: bool = True
+    combined: bool = False  # the first brokers are KRaft's controllers
+    dynamic: bool = False  # voters are known by their disks, too
+    elr: bool = False  # eligible leaders are remembered
+    quorum: frozenset[str] = frozenset()  # the nodes that keep the metadata
+    controllers: Row = field(default_factory=dict)  # KRaft's controllers' settings
+
+    @property
+    def configures_unclean(self) -> bool:
+        """Whether unclean.leader.election.enable does anything."""
+        return self.zookeeper or numbers(self.release) >= UNCLEAN_SINCE
+
+    def deciding(self, server: Row) -> Row:
+        """The settings of who elects leaders and ends sessions, by those of the brokers: with KRaft
+        the controllers do, as far as their settings are told."""
+        return server if self.zookeeper else self.controllers or server
+
+    def session_ms(self, server: Row) -> float:
+        """How long a broker that is gone may still be taken to be there."""
+        key = _ZOOKEEPERS if self.zookeeper else _KRAFTS
+        return float(self.deciding(server).get(key, _SESSION[key]))
+
+    def new_controller_ms(self) -> float:
+        """How long KRaft may be without an active controller, where enough of them are there."""
+        if self.zookeeper:
+            return 0.0
+        return sum(float(self.controllers.get(key, ms)) for key, ms in _QUORUM.items())
+
+    def min_isr(self, server: Row, topic: Row) -> int:
+        """min.insync.replicas of a topic."""
+        default = (self.deciding(server) if self.elr else server).get(MIN_ISR, 1)
+        return int(str(topic.get(MIN_ISR, default)))
+
+    def eligible_below(self, server: Row, topic: Row, changed: Iterable[Row] = ()) -> int:
+        """Below how many members of an ISR others may be eligible to lead: of a topic with its
+        replication factor, and the settings of its that faults changed; 0: there never are any."""
+        if not self.elr:
+            return 0
+        most = [self.min_isr(server, {**topic["config"], **each}) for each in ({}, *changed)]
+        return min(int(topic["replication_factor"]), max(most))
+
+
+def kafka_of(record: Row) -> Kafka:
+    """The Kafka of a run, by its run.json."""
+    cluster: Row = (record.get("scenario") or {}).get("cluster") or {}
+    nodes: Mapping[str, Row] = record.get("nodes") or {}
+    features: Mapping[str, int] = record.get("features") or {}
+    release = _release(record, cluster)
+    metadata = cluster.get("metadata") or _metadata(release, cluster, nodes, features)
+    beside_zookeeper = metadata == "zookeeper"
+    settings: Row = record.get("node_settings") or {}
+    if features:
+        elr = int(features.get(ELR, 0)) > 0
+    else:
+        elr = not beside_zookeeper and _remembers(release, cluster)
+    return Kafka(
+        release=release,
+        zookeeper=beside_zookeeper,
+        combined=metadata == "kraft-combined",
+        dynamic=not beside_zookeeper and cluster.get("voters") == "dynamic",
+        elr=elr,
+        quorum=_quorum(nodes, cluster, combined=metadata == "kraft-combined"),
+        controllers=settings.get("controller") or {},
+    )
+
+
+def kraft_of(record: Row) -> dict[str, Any]:
+    """What report.json tells of a run without ZooKeeper: who keeps the metadata, and the
+    controllers' own settings; nothing of another one."""
+    kafka = kafka_of(record)
+    if kafka.zookeeper:
+        return {}
+    told = {
+        "metadata": "kraft-combined" if kafka.combined else "kraft",
+        "voters": "dynamic" if kafka.dynamic else "static",
+        "eligible_leaders": kafka.elr,
+        "configures_unclean": kafka.configures_unclean,
+        "features": dict(record.get("features") or {}),
+    }
+    return {"controller": dict(kafka.controllers), "kraft": told}
+
+
+def _release(record: Row, cluster: Row) -> str:
+    """What ran, if that is told in numbers (a folder of the user's may hold any release), else what
+    was asked for."""
+    ran = str((record.get("versions") or {}).get("kafka") or "")
+    return ran if _RELEASE.fullmatch(ran) else release_of(str(cluster.get("kafka") or ""))
+
+
+def _metadata(release: str, cluster: Row, nodes: Mapping[str, Row], features: Row) -> str:
+    """Of a scenario that does not say it: who is there, else the release's own default."""
+    if any(node.get("role") == "controller" for node in nodes.values()) or METADATA in features:
+        return "kraft"
+    return default_metadata(release if cluster.get("kafka") else DEFAULT)
+
+
+def _remembers(release: str, cluster: Row) -> bool:
+    asked: Mapping[str, int] = cluster.get("features") or {}
+    return int(asked[ELR]) > 0 if ELR in asked else numbers(release) >= ELR_SINCE
+
+
+def _quorum(nodes: Mapping[str, Row], cluster: Row, *, combined: bool) -> frozenset[str]:
+    if combined:
+        brokers = {name: node for name, node in nodes.items() if node.get("role") == "broker"}
+        in_order = sorted(brokers, key=lambda name: int(brokers[name].get("id") or 0))
+        return frozenset(in_order[: int(cluster.get("controllers", 3))])
+    return keepers(nodes)
+
+
+def keepers(nodes: Mapping[str, Row]) -> frozenset[str]:
+    """The nodes that do nothing but keep the metadata: ZooKeepers, or controllers."""
+    roles = ("zookeeper", "controller")
+    return frozenset(name for name, node in nodes.items() if node.get("role") in roles)

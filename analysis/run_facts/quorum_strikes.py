@@ -1,0 +1,77 @@
+"""Faults that may make a KRaft quorum forget what was committed: controllers that lost their disks.
+
+    static voters; the disk of controller1 is lost            =>  it votes without what it had
+    dynamic voters, one disk lost and two of three kept       =>  nothing: its vote does not count
+    power of controller1 lost                                 =>  perhaps
+
+What is committed is on the disks of a majority. A static voter is known by its id alone, so one
+with an empty disk may elect another one that lacks the rest (KIP-595); a dynamic one by the id of
+its disk too, so who is left decides, and a majority of all voters has whatever was committed
+(KIP-853). Of power that was lost it is not known: a leader counts its own copy before it has synced
+it (KafkaRaftClient.flushLeaderLog), followers sync first.
+
+That it may have happened permits nothing by itself (analysis.causes.leaders.set_back). A cluster
+with ZooKeeper has none: what its ensemble shows is never taken back here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from analysis.run_facts.faults import Happened, Row
+from analysis.run_facts.kafka import Kafka
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuorumStrike:
+    """A fault that may have taken what a quorum had committed, and why that is not sure."""
+
+    fault: int
+    words: str
+    invoke_ns: int
+    why: str | None = None
+
+
+def quorum_strikes(
+    happened: Happened, kafka: Kafka, *, with_unknown: bool = True
+) -> list[QuorumStrike]:
+    """All of a run, in order of time; `with_unknown`: those too of which it is not known what they
+    can do."""
+    if kafka.zookeeper:
+        return []
+    found = [*_known(happened, kafka), *(_unknown(happened) if with_unknown else ())]
+    return sorted(found, key=lambda strike: strike.invoke_ns)
+
+
+def _known(happened: Happened, kafka: Kafka) -> Iterator[QuorumStrike]:
+    emptied: set[str] = set()
+    for fault, effects in sorted(happened.known(), key=lambda each: int(each[0]["invoke_ns"])):
+        hit = happened.quorum & set(fault["nodes"])
+        if not hit or effects.takes == "nothing":
+            continue
+        named = f"step {fault['step']}, {fault['verb']} {fault['target']}"
+        unproved = f"{named}: it was never proved" if fault["ok_ns"] is None else None
+        if effects.takes == "unsynced":
+            why = "whether the quorum's leader had synced what it counted is not known"
+            yield _strike(fault, hit, why)
+            continue
+        emptied |= hit
+        kept = len(happened.quorum - emptied)
+        if not (kafka.dynamic and 2 * kept > len(happened.quorum)):
+            yield _strike(fault, hit, unproved)
+
+
+def _unknown(happened: Happened) -> Iterator[QuorumStrike]:
+    for fault in happened.unknown():
+        named = f"step {fault['step']}, {fault['verb']} {fault['target']}"
+        yield _strike(fault, set(fault["nodes"]), f"{named}: what it can do is not known")
+
+
+def _strike(fault: Row, hit: set[str] | frozenset[str], why: str | None) -> QuorumStrike:
+    return QuorumStrike(
+        fault=fault["fault"],
+        words=f"{fault['verb']} took what {', '.join(sorted(hit))} had written",
+        invoke_ns=fault["invoke_ns"],
+        why=why,
+    )
