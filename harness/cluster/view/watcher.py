@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Protocol, runtime_checkable
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from harness.cluster.view.state import BLIND, ClusterView, PartitionState, View
 from harness.waiting import Every

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any, cast
 
 from harness.cluster.view.state import Blind, ClusterView, PartitionState, View
@@ -32,15 +33,40 @@ class Told:
 
 
 def written_after(*answers: View | None) -> list[dict[str, Any]]:
+    return written_of(Told(*answers), len(answers))
+
+
+def written_of(view: Told, looks: int) -> list[dict[str, Any]]:
     lines: list[dict[str, Any]] = []
 
     def write(event: str, **fields: Any) -> None:
         lines.append({"event": event, **fields})
 
-    watcher = Watcher(cast(ClusterView, Told(*answers)), write)
-    for _ in answers:
+    watcher = Watcher(cast(ClusterView, view), write)
+    for _ in range(looks):
         watcher._look()
     return lines
+
+
+class TakenBack(Told):
+    """One whose committed metadata went back with the second look, of these partitions."""
+
+    topic = "t"
+
+    def __init__(self, *partitions: tuple[str, int]) -> None:
+        super().__init__(ONE, ONE, ONE)
+        self._gone = [SimpleNamespace(topic=topic, partition=n) for topic, n in partitions]
+
+    def backs(self) -> list[SimpleNamespace]:
+        return [] if len(self._answers) > 1 else [SimpleNamespace(partitions=self._gone)]
+
+
+def test_metadata_that_went_back_are_told_once_though_the_state_is_the_same() -> None:
+    first, back = written_of(TakenBack(("t", 0)), 3)
+
+    assert "went_back" not in first
+    assert (back["leader"], back["went_back"]) == ("kafka1", True)
+    assert len(written_of(TakenBack(("others", 0)), 3)) == 1
 
 
 def test_a_change_is_written_once_with_the_look_before_it() -> None:
