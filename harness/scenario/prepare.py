@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -34,6 +34,7 @@ from harness.nemesis.verbs import VERBS
 from harness.scenario import file
 from harness.scenario.client_keys import with_lines, wrong_value
 from harness.scenario.kafka_keys import has_keys, release_on
+from harness.scenario.kraft_notes import kraft_notes
 from harness.scenario.layers.lay import Files, by_layer, lay
 from harness.scenario.layers.read_files import read_files
 from harness.scenario.metadata_modes import group_problem, mode_of
@@ -157,7 +158,9 @@ def prepare(request: Request) -> Prepared:
             differences=_differences(producer, consumer),
             layers=laid.origins,
             shown_demands=dict(laid.shown_demands),
-            notes=tuple(dict.fromkeys((*own.notes, *of_files, *laid.notes, *_led(resolved)))),
+            notes=tuple(
+                dict.fromkeys((*own.notes, *of_files, *laid.notes, *kraft_notes(resolved)))
+            ),
             time_limit_s=request.time_limit_s or time_limit_s(resolved, steps),
             kafka_home=str(request.kafka_home) if request.kafka_home else None,
             keep=request.keep,
@@ -226,15 +229,6 @@ def _check_release(request: Request, own: file.Opened) -> None:
     allowed = request.kafka_home is not None or request.unpinned
     if not allowed and (why := unpinned(own.shape().cluster.release)):
         raise ScenarioError(f"{request.scenario}: cluster.kafka: {why}")
-
-
-def _led(chosen: Scenario) -> Iterator[str]:
-    """That a leader cannot be placed on a controller that is no broker."""
-    if chosen.topic.leader == "controller" and not setting_of(chosen).broker_controls:
-        yield (
-            'topic.leader = "controller" is any broker here: the controller is none of them '
-            f'(cluster.metadata = "{chosen.cluster.metadata}")'
-        )
 
 
 def _differences(

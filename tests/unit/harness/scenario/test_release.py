@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -154,3 +155,30 @@ def test_a_wrong_type_is_left_for_the_model_to_refuse() -> None:
         assert in_one_spelling(raw, {}).raw == raw
     with pytest.raises(ScenarioError, match=r"cluster\.kafka"):
         prepared(kafka=4.4)
+
+
+@pytest.mark.parametrize(
+    ("given", "note"),
+    [
+        ({"kafka": "4.4"}, 'topic.leader = "controller" is any broker here'),
+        (
+            {"kafka": "3.7", "metadata": "kraft"},
+            r"topic\.config\.unclean.*3\.7\.2 do not look at it",
+        ),
+        (
+            {"kafka": "4.4", "broker.min.insync.replicas": 2},
+            r"cluster\.broker\.min\.insync\.replicas does nothing",
+        ),
+    ],
+)
+def test_what_means_something_else_with_kraft_is_said(given: dict[str, Any], note: str) -> None:
+    said = prepared("partition-ap", **given).notes
+
+    assert [each for each in said if re.search(note, each)]
+    assert not [each for each in prepared("partition-ap").notes if re.search(note, each)]
+
+
+def test_the_key_for_unclean_elections_counts_from_3_9_on() -> None:
+    said = prepared("partition-ap", kafka="3.9", metadata="kraft").notes
+
+    assert not [each for each in said if "unclean" in each]
