@@ -19,7 +19,7 @@ from analysis.measures.position import POSITIONS
 from analysis.studies.beside import beside
 from analysis.studies.cells.pooled import HEADS as POOLED
 from analysis.studies.cells.pooled import Pooled, pools
-from analysis.studies.cells.shares import CALM_PERCENT, counts, share, wilson
+from analysis.studies.cells.shares import CALM_PERCENT, counts, wilson
 from analysis.studies.cells.sittings import FEW
 from analysis.studies.matrix_rows import HEADS as ALL_HEADS
 from analysis.studies.matrix_rows import MORE_HEADS, more, positions
@@ -213,8 +213,9 @@ def differences(cells: Sequence[Measured], spread: Spread) -> Iterator[list[str]
             ]
             if _apart(*both):
                 told = (
-                    f"{next(in_words({changed[0]: cell.settings[changed[0]]}))}: {share(*each)}"
-                    for cell, each in zip((one, other), both, strict=True)
+                    f"{next(in_words({changed[0]: cell.settings[changed[0]]}))}: "
+                    f"{spread.made_in.affected(cell.lines, anomaly, factor)}"
+                    for cell, (_, factor) in zip((one, other), both, strict=True)
                 )
                 yield [one.scenario, ", ".join(in_words(rest)), words, *told]
 

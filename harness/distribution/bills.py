@@ -13,6 +13,7 @@ from harness.model.kafka_releases import numbers
 
 BILLS: Final = {
     "3.9.2": "a306d3d7b3e6971ae0595a1d6465f6f1345606875af557c0575dff2fdb7e93e1",
+    "4.4.0": "c69a27171c0ff2ece8439794fb0ef03462a72fc2eb23642dc27bdc3db76fbf43",
 }
 # The binding that Kafka's own distribution ships: kafka_2.13 itself brings slf4j-api 1.7 only.
 SLF4J_BINDING: Final = ("org.slf4j", "slf4j-reload4j", "1.7.36")

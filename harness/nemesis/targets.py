@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from harness.cluster.nodes import Node, brokers, quorum, zookeepers
+from harness.cluster.nodes import Node, Role, brokers, quorum, zookeepers
 from harness.model.worker_kinds import KINDS, WorkerKind
 from harness.nemesis.target import Chosen, NoTarget, Roles, Setting, Target
 
@@ -183,6 +183,8 @@ _BROKER_CONTROLS = _unless(
     "controller",
 )
 
+_STEMS: dict[Role, str] = {"zookeeper": "zk", "controller": "controller", "broker": "kafka"}
+
 _broker = partial(Target, kind="broker")
 _zookeeper = partial(Target, kind="zookeeper")
 _NODES = (
@@ -317,7 +319,6 @@ _NODES = (
         certain=lambda setting: setting.named(_STEMS[setting.keeper]),
     ),
 )
-_STEMS = {"zookeeper": "zk", "controller": "controller", "broker": "kafka"}
 # Of these a scenario's cluster says what kind of node they are.
 _OF_QUORUM = frozenset(each.name for each in _NODES if each.name.startswith("quorum-"))
 

@@ -45,14 +45,13 @@ def in_one_spelling(raw: Mapping[str, Any], settings: Mapping[str, Any]) -> Spel
     told = {key: laid.get(f"cluster.{key}", own.get(key, "")) for key in ("kafka", "metadata")}
     if not all(isinstance(each, str) for each in told.values()):
         return Spelled(raw=tables, settings=laid, notes=())
-    release = release_of(told["kafka"])
+    release = release_of(str(told["kafka"]))
     metadata = told["metadata"] or default_metadata(release)
     beside_zookeeper = metadata == "zookeeper"
+    unused: tuple[str, ...] = ("zookeepers",)
     if beside_zookeeper:
         _moved(own, laid, "broker", "server")
         unused = ("controllers", "voters")
-    else:
-        unused = ("zookeepers",)
     _session(own, laid, beside_zookeeper=beside_zookeeper)
     for key in ("kafka", "metadata", *unused):
         own.pop(key, None)

@@ -15,7 +15,7 @@ from typing import Final
 
 from scipy.stats import chi2_contingency
 
-from analysis.studies.cells.experiments import by_experiment
+from analysis.studies.cells.experiments import by_experiment, of_commits
 from analysis.studies.cells.shares import counts, middle
 from analysis.studies.cells.sittings import Dispersion, Sittings
 from harness.model.campaigns.campaign import Campaign, Pool
@@ -32,6 +32,9 @@ HEADS: Final = {
     "duplicating": "duplicates: runs affected (95 % CI)",
     "duplicates": "twice in these",
     "p": "p of equal cells",
+    "dirty": "dirty",
+    "clean_lost": "loss, clean alone",
+    "clean_duplicate": "duplicates, clean alone",
 }
 
 
@@ -68,7 +71,10 @@ class Pooled:
             told[numbers] = middle(seen) if mine else "—"
         found = {anomaly: self._p(anomaly) for anomaly in self.pool.of}
         told["p"] = ", ".join(f"{anomaly} {p:.2f}" for anomaly, p in found.items() if p is not None)
-        return told | {"p": told["p"] or "—"}
+        commits = of_commits(self.lines)
+        for anomaly in {"lost", "duplicate"} - {*self.pool.of}:
+            commits[f"clean_{anomaly}"] = "—"
+        return told | {"p": told["p"] or "—"} | commits
 
     def _p(self, anomaly: str) -> float | None:
         """None where all runs agree, or fewer than two cells have any."""

@@ -11,17 +11,17 @@ from kafka.protocol.api_message import ApiMessage
 _FOLDER = "harness.cluster.admin.messages"
 
 
-class AddRaftVoterRequest(ApiMessage, load_json=_FOLDER):
+class AddRaftVoterRequest(ApiMessage, load_json=_FOLDER):  # type: ignore[misc,call-arg]
     """Let a controller vote that follows the quorum's log."""
 
 
-class AddRaftVoterResponse(ApiMessage, load_json=_FOLDER):
+class AddRaftVoterResponse(ApiMessage, load_json=_FOLDER):  # type: ignore[misc,call-arg]
     """What came of it."""
 
 
-class RemoveRaftVoterRequest(ApiMessage, load_json=_FOLDER):
+class RemoveRaftVoterRequest(ApiMessage, load_json=_FOLDER):  # type: ignore[misc,call-arg]
     """Let a controller vote no more."""
 
 
-class RemoveRaftVoterResponse(ApiMessage, load_json=_FOLDER):
+class RemoveRaftVoterResponse(ApiMessage, load_json=_FOLDER):  # type: ignore[misc,call-arg]
     """What came of it."""

@@ -71,12 +71,15 @@ def test_a_session_is_in_kafkas_words_with_its_heartbeat() -> None:
 
 
 def test_what_somebody_named_in_kafkas_words_wins_over_the_scenarios_session() -> None:
-    assert prepared(**{f"server.{SESSION}": 7000}).scenario.cluster.server[SESSION] == 7000
+    named: dict[str, Any] = {f"server.{SESSION}": 7000}
+
+    assert prepared(**named).scenario.cluster.server[SESSION] == 7000
 
 
 def test_what_there_is_nobody_for_is_left_out_with_a_note() -> None:
     kraft = prepared(kafka="4.4")  # its scenario has a tickTime
-    beside = prepared(**{"controller.min.insync.replicas": 2})
+    ours: dict[str, Any] = {"controller.min.insync.replicas": 2}
+    beside = prepared(**ours)
 
     assert kraft.scenario.cluster.zoo == {}
     assert "cluster.zoo left out: with KRaft there is no ZooKeeper" in kraft.notes
