@@ -32,7 +32,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from harness.model.kafka_releases import DEFAULT, default_metadata, numbers, release_of
+from harness.model.sections.kafka_releases import DEFAULT, default_metadata, numbers, release_of
 
 ELR: Final = "eligible.leader.replicas.version"
 METADATA: Final = "metadata.version"  # which KRaft alone has

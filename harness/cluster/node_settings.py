@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from harness.cluster.nodes import Node, brokers, controllers, zookeepers
-from harness.model.kafka_releases import Metadata
 from harness.model.kafka_text import kafka_text
 from harness.model.scenario import Scenario
+from harness.model.sections.kafka_releases import Metadata
 
 STARTED = "] started (kafka.server.KafkaServer)"  # a broker's word, once it is registered
 KRAFT_STARTED = "Kafka Server started (kafka.server.KafkaRaftServer)"  # of any node of KRaft's

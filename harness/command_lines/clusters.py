@@ -41,7 +41,7 @@ def up(
 
     kafka-harness up baseline -- python my-script.py
     """
-    from harness.commands.fetch_kafka import fetch_kafka
+    from harness.commands.host.fetch_kafka import fetch_kafka
     from harness.commands.up import hold_up
     from harness.scenario.prepare import Request, prepare
 

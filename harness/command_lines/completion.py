@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import typer
 
-from harness.model.kafka_releases import PINNED
+from harness.model.sections.kafka_releases import PINNED
 from harness.release import PAGES, SCENARIOS
 
 BACKENDS: Final = ("local", "docker", "kubernetes", "external")

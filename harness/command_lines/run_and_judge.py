@@ -135,6 +135,12 @@ Kafkas = Annotated[
 ]
 
 
+def _with_releases(matrix: list[str] | None, kafka: str) -> tuple[list[str], str]:
+    """What is to be varied, several releases too, and the release of all runs otherwise."""
+    several = [f"cluster.kafka={kafka}"] if "," in kafka else []
+    return [*(matrix or []), *several], "" if several else kafka
+
+
 def run(
     scenarios: Scenarios,
     backend: Backend = "local",
@@ -167,40 +173,31 @@ def run(
     """
     from harness.commands.campaigns.run_matrix import cells_of, run_matrix
     from harness.commands.copy_to import destination
-    from harness.commands.fetch_kafka import fetch_kafka
-    from harness.commands.run import carry_out_runs, prepare_run
+    from harness.commands.run import carry_out_runs, prepare_runs
     from harness.scenario.prepare import Request
 
-    first = secrets.randbelow(1_000_000) if seed is None else seed
     if matrix and no_check:
         raise typer.BadParameter("--matrix ends with what its runs were found to be: it checks")
-    if "," in kafka:
-        matrix, kafka = [*(matrix or []), f"cluster.kafka={kafka}"], ""
-    cells = cells_of(scenarios, matrix or [])
-    requests = [
-        Request(
-            scenario=cell.scenario,
-            seed=first + number,
-            backend=backend,
-            settings={**settings(sets, client_defaults, kafka), **cell.settings},
-            producer_config=producer_config,
-            consumer_config=consumer_config,
-            server_properties=server_properties,
-            topic_config=topic_config,
-            kafka_home=kafka_home,
-            unpinned=unpinned,
-            time_limit_s=time_limit,
-            keep=keep,
-            allow=tuple(allow or ()),
-        )
-        for number in range(repeat)
-        for cell in cells
-    ]
-    for request in requests:
-        fetch_kafka(request, console)
-    prepared = [prepare_run(request) for request in requests]  # refuse all before any starts
+    axes, kafka = _with_releases(matrix, kafka)
+    cells, given = cells_of(scenarios, axes), settings(sets, client_defaults, kafka)
+    one = Request(
+        scenario="",
+        seed=secrets.randbelow(1_000_000) if seed is None else seed,
+        backend=backend,
+        producer_config=producer_config,
+        consumer_config=consumer_config,
+        server_properties=server_properties,
+        topic_config=topic_config,
+        kafka_home=kafka_home,
+        unpinned=unpinned,
+        time_limit_s=time_limit,
+        keep=keep,
+        allow=tuple(allow or ()),
+    )
+    requests = [one.of(cell, number, given) for number in range(repeat) for cell in cells]
+    prepared = prepare_runs(requests, console)
     copies = destination(copy_to) if copy_to else None
-    if matrix:
+    if axes:
         raise typer.Exit(run_matrix(cells, prepared, results, copies=copies, console=console))
     code = carry_out_runs(prepared, results, check=not no_check, copies=copies, console=console)
     raise typer.Exit(code)

@@ -17,7 +17,7 @@ def doctor() -> None:
 
     kafka-harness doctor | grep -v "  ok  "
     """
-    from harness.commands.setup import show_host
+    from harness.commands.host.setup import show_host
 
     raise typer.Exit(show_host(console))
 
@@ -31,7 +31,7 @@ def setup(kafka: Kafka = "", unpinned: Unpinned = False) -> None:
 
     kafka-harness setup --kafka 4.4
     """
-    from harness.commands.setup import install_missing
+    from harness.commands.host.setup import install_missing
 
     raise typer.Exit(install_missing(kafka, console, unpinned_too=unpinned))
 
@@ -41,7 +41,7 @@ def image(kafka: Kafka = "", kafka_home: KafkaHome = None) -> None:
 
     kafka-harness image
     """
-    from harness.commands.setup import make_image
+    from harness.commands.host.setup import make_image
 
     raise typer.Exit(make_image(kafka, kafka_home, console))
 
@@ -56,7 +56,7 @@ def harness_image(
 
     kafka-harness harness-image
     """
-    from harness.commands.setup import make_harness_image
+    from harness.commands.host.setup import make_harness_image
 
     raise typer.Exit(make_harness_image(wheel, console))
 
@@ -75,7 +75,7 @@ def prune(
 
     kafka-harness prune --keep-days 30 --keep-failed
     """
-    from harness.commands.prune import Keep, prune
+    from harness.commands.host.prune import Keep, prune
 
     keep = Keep(days=keep_days, failed=keep_failed)
     raise typer.Exit(prune(results, keep, dry=dry_run, console=console))

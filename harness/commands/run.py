@@ -28,7 +28,7 @@ from harness.commands.annotations import annotate
 from harness.commands.check import check_runs, tell_spark_of_java
 from harness.commands.closing_table import show_how_many_valid, shown
 from harness.commands.copy_to import Copies, copy_run
-from harness.commands.fetch_kafka import make_ready
+from harness.commands.host.fetch_kafka import fetch_kafka, make_ready
 from harness.distribution.kafka_home import KafkaHome, find_kafka
 from harness.history import sealing
 from harness.host import machine, system_packages
@@ -78,6 +78,13 @@ def prepare_run(request: Request) -> Prepared:
             raise ScenarioError(f"{request.scenario}: expect.{name}: {why}; remove this demand")
         resolved = resolved.without_demand(name, why)
     return resolved
+
+
+def prepare_runs(requests: Sequence[Request], console: Console) -> list[Prepared]:
+    """All of them, with the Kafka that they ask for: one that is refused lets none start."""
+    for request in requests:
+        fetch_kafka(request, console)
+    return [prepare_run(request) for request in requests]
 
 
 def carry_out_runs(

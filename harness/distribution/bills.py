@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from harness.model.kafka_releases import numbers
+from harness.model.sections.kafka_releases import numbers
 
 BILLS: Final = {
     "3.9.2": "a306d3d7b3e6971ae0595a1d6465f6f1345606875af557c0575dff2fdb7e93e1",

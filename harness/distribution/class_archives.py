@@ -48,7 +48,7 @@ from harness.host import system_packages
 from harness.host.java import Java, find_java
 from harness.host.machine import HostError
 from harness.host.namespaces import UNSHARE
-from harness.model.kafka_releases import Metadata, default_metadata, release_of
+from harness.model.sections.kafka_releases import Metadata, default_metadata, release_of
 from harness.waiting import WaitTimeout, wait_until
 
 RECORDS = 100

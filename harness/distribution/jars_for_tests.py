@@ -23,7 +23,7 @@ from harness.distribution import ivy
 from harness.distribution.kafka_home import Say, cache_folder, locked, sha256_of
 from harness.host.java import find_java
 from harness.host.machine import HostError
-from harness.model.kafka_releases import DEFAULT
+from harness.model.sections.kafka_releases import DEFAULT
 
 HADOOP_VERSION = "3.5.0"  # that PySpark ships
 

@@ -35,7 +35,7 @@ from harness.distribution import ivy
 from harness.distribution.bills import BILLS, alone_of, modules_of
 from harness.host.java import Java, find_java
 from harness.host.machine import HostError
-from harness.model.kafka_releases import DEFAULT, Metadata, numbers
+from harness.model.sections.kafka_releases import DEFAULT, Metadata, numbers
 
 # What a virtual machine is started for: a member of the ensemble, a broker beside one, or one of
 # KRaft's nodes, where a combined one is a broker here.

@@ -84,6 +84,15 @@ class Setting:
         return self.controllers or self.zookeepers
 
     @property
+    def quorum(self) -> frozenset[str]:
+        """The names of all of them."""
+        if not self.controllers:
+            return self.named("zk")
+        if not self.combined:
+            return self.named("controller")
+        return frozenset(f"kafka{number}" for number in range(1, self.controllers + 1))
+
+    @property
     def broker_controls(self) -> bool:
         """Whether the active controller is a broker."""
         return self.combined or not self.controllers
@@ -112,11 +121,13 @@ class Setting:
         return next(kinds, None)
 
 
-def _can_be(_: Setting) -> str | None:
+def can_be(_: Setting) -> str | None:
+    """Of a target that can mean a node in any scenario."""
     return None
 
 
-def _nobody_for_certain(_: Setting) -> frozenset[str]:
+def nobody_for_certain(_: Setting) -> frozenset[str]:
+    """Of a target whose nodes only the moment tells."""
     return frozenset()
 
 
@@ -135,5 +146,5 @@ class Target:
     choose: Callable[[Roles], Chosen]
     many: bool = False
     plays: str | None = None
-    impossible: Callable[[Setting], str | None] = _can_be
-    certain: Callable[[Setting], frozenset[str]] = _nobody_for_certain
+    impossible: Callable[[Setting], str | None] = can_be
+    certain: Callable[[Setting], frozenset[str]] = nobody_for_certain

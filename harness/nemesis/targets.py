@@ -14,9 +14,17 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from harness.cluster.nodes import Node, Role, brokers, quorum, zookeepers
+from harness.cluster.nodes import Node, brokers, quorum, zookeepers
 from harness.model.worker_kinds import KINDS, WorkerKind
-from harness.nemesis.target import Chosen, NoTarget, Roles, Setting, Target
+from harness.nemesis.target import (
+    Chosen,
+    NoTarget,
+    Roles,
+    Setting,
+    Target,
+    can_be,
+    nobody_for_certain,
+)
 
 
 def _leader(roles: Roles) -> Chosen:
@@ -183,8 +191,6 @@ _BROKER_CONTROLS = _unless(
     "controller",
 )
 
-_STEMS: dict[Role, str] = {"zookeeper": "zk", "controller": "controller", "broker": "kafka"}
-
 _broker = partial(Target, kind="broker")
 _zookeeper = partial(Target, kind="zookeeper")
 _NODES = (
@@ -281,46 +287,26 @@ _NODES = (
         choose=_some(_ensemble, majority),
     ),
     _zookeeper(name="zk-all", who="every ZooKeeper member", choose=_ensemble, certain=_named("zk")),
-    _zookeeper(
-        name="quorum-leader",
-        who="the quorum's leader",
-        choose=_quorum_leader,
-        impossible=_QUORUM,
-    ),
-    _zookeeper(
-        name="quorum-follower",
-        who="a follower of the quorum",
-        choose=_one(_quorum_followers),
-        impossible=_QUORUM,
-    ),
-    _zookeeper(
-        name="quorum-followers",
-        who="the quorum's followers",
-        many=True,
-        choose=_quorum_followers,
-        impossible=_QUORUM,
-    ),
-    _zookeeper(name="quorum-one", who="a random member of the quorum", choose=_one(_quorum)),
-    _zookeeper(
-        name="quorum-minority",
-        who="a minority of the quorum",
-        choose=_some(_quorum, minority),
-        impossible=_QUORUM_MINORITY,
-    ),
-    _zookeeper(
-        name="quorum-majority",
-        who="a majority of the quorum",
-        choose=_some(_quorum, majority),
-    ),
-    _zookeeper(
-        name="quorum-all",
-        who="every member of the quorum",
-        choose=_quorum,
-        certain=lambda setting: setting.named(_STEMS[setting.keeper]),
-    ),
 )
-# Of these a scenario's cluster says what kind of node they are.
-_OF_QUORUM = frozenset(each.name for each in _NODES if each.name.startswith("quorum-"))
+_OF_QUORUM = tuple(
+    _zookeeper(
+        name=f"quorum-{name}",
+        who=who,
+        many=name == "followers",
+        choose=choose,
+        impossible=impossible,
+        certain=(lambda setting: setting.quorum) if name == "all" else nobody_for_certain,
+    )
+    for name, who, choose, impossible in (
+        ("leader", "the quorum's leader", _quorum_leader, _QUORUM),
+        ("follower", "a follower of the quorum", _one(_quorum_followers), _QUORUM),
+        ("followers", "the quorum's followers", _quorum_followers, _QUORUM),
+        ("one", "a random member of the quorum", _one(_quorum), can_be),
+        ("minority", "a minority of the quorum", _some(_quorum, minority), _QUORUM_MINORITY),
+        ("majority", "a majority of the quorum", _some(_quorum, majority), can_be),
+        ("all", "every member of the quorum", _quorum, can_be),
+    )
+)
 
 
 def worker_targets(kind: WorkerKind) -> tuple[Target, Target]:
@@ -344,12 +330,12 @@ def worker_targets(kind: WorkerKind) -> tuple[Target, Target]:
 
 
 _WORKERS = (t for kind in KINDS.values() if kind.hit_alone for t in worker_targets(kind))
-TARGETS: dict[str, Target] = {target.name: target for target in (*_NODES, *_WORKERS)}
+TARGETS: dict[str, Target] = {target.name: target for target in (*_NODES, *_OF_QUORUM, *_WORKERS)}
 
 
 def target_of(name: str, setting: Setting) -> Target | None:
     """What a fault's target means: a role, or a node or worker by its own name; None: unknown."""
-    if name in _OF_QUORUM:
+    if name.startswith("quorum-") and name in TARGETS:
         return replace(TARGETS[name], kind=setting.keeper)
     if name == "controller" and not setting.broker_controls:
         return replace(TARGETS[name], kind="controller")

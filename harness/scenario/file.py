@@ -12,7 +12,7 @@
     [expect]                       # lost = ">= 1" or "> 50 %", produce-gap-s = ">= 8": demands
 
 Everything unknown is refused with the nearest right name; Kafka's own keys are checked when the run
-is prepared (harness.scenario.kafka_keys). `ScenarioError` names file, key and remedy in one
+is prepared (harness.scenario.kafka.keys). `ScenarioError` names file, key and remedy in one
 sentence.
 """
 
@@ -37,9 +37,9 @@ from harness.model.scenario import (
 from harness.model.spelling import did_you_mean
 from harness.release import SCENARIOS
 from harness.scenario.entries import entry_name
+from harness.scenario.kafka.release import in_one_spelling
 from harness.scenario.no_effect import in_file, in_settings
 from harness.scenario.overrides import lay_over, misplaced
-from harness.scenario.release import in_one_spelling
 from harness.scenario.rules import problems
 
 # Reading

@@ -23,21 +23,22 @@ from harness.cluster.backends import BACKENDS
 from harness.cluster.capabilities import Disks, Dumps, Foreign
 from harness.cluster.node_settings import ClusterSettings, effective, settings_of
 from harness.distribution import kafka_home
-from harness.model.kafka_releases import unpinned
+from harness.model.campaigns.matrix import Place
 from harness.model.plan import Step
 from harness.model.runs.run_record import DifferenceRecord, NodeSettings, RunRecord, problem_of
 from harness.model.scenario import FaultPart, Scenario, ScenarioError
+from harness.model.sections.kafka_releases import unpinned
 from harness.model.worker_kinds import has_group
 from harness.nemesis import plan
 from harness.nemesis.targets import target_of
 from harness.nemesis.verbs import VERBS
 from harness.scenario import file
 from harness.scenario.client_keys import with_lines, wrong_value
-from harness.scenario.kafka_keys import has_keys, release_on
-from harness.scenario.kraft_notes import kraft_notes
+from harness.scenario.kafka.keys import has_keys, release_on
+from harness.scenario.kafka.modes import group_problem, mode_of
+from harness.scenario.kafka.notes import kraft_notes
 from harness.scenario.layers.lay import Files, by_layer, lay
 from harness.scenario.layers.read_files import read_files
-from harness.scenario.metadata_modes import group_problem, mode_of
 from harness.scenario.overrides import RELEASE
 from harness.scenario.rules import setting_of
 
@@ -64,6 +65,11 @@ class Request:
     keep: bool = False
     unpinned: bool = False  # whether a release may be run that nobody tried here
     allow: tuple[str, ...] = ()  # clusters that are not ours, and may be hit all the same
+
+    def of(self, cell: Place, number: int, given: Mapping[str, Any]) -> Request:
+        """The same for a cell of a matrix, in its run of that number, with what is set besides."""
+        told = {**given, **cell.settings}
+        return replace(self, scenario=cell.scenario, seed=self.seed + number, settings=told)
 
     @property
     def files(self) -> dict[str, Path]:

@@ -12,15 +12,15 @@ from harness.cluster import broker_limits
 from harness.cluster.client_security import is_secret
 from harness.cluster.node_settings import OWNED_BY_HARNESS
 from harness.model.client_settings import acks_of, by_one_name
-from harness.model.kafka_releases import cannot_be, default_metadata
 from harness.model.scenario import ClusterPart, FaultPart, Scenario, WorkloadPart
+from harness.model.sections.kafka_releases import cannot_be, default_metadata
 from harness.model.spelling import did_you_mean
 from harness.model.worker_kinds import can_be_hit, has_group, kind_named
 from harness.nemesis.target import Setting, Target
 from harness.nemesis.targets import TARGETS, target_of
 from harness.nemesis.verbs import VERBS
 from harness.scenario.entries import entry_name
-from harness.scenario.metadata_modes import mode_of, without_effect
+from harness.scenario.kafka.modes import mode_of, without_effect
 from harness.scenario.overlaps import contradictions
 from harness.scenario.timing import problems_of_times, timing_problems
 

@@ -26,7 +26,7 @@ from harness.host import system_packages
 from harness.host.java import find_java
 from harness.host.machine import HostError
 from harness.host.namespaces import UNSHARE
-from harness.model.kafka_releases import default_metadata
+from harness.model.sections.kafka_releases import default_metadata
 from harness.setup.host_finding import FASTER, FAULTS, LOCAL, TESTS, HostFinding, Status
 from harness.setup.resources import resources
 

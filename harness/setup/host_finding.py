@@ -22,7 +22,7 @@ Status = Literal["ok", "missing", "unavailable", "warning"]
 LOCAL = "the local backend"
 TESTS = "the tests"
 FASTER = "faster starts"
-FAULTS = "some faults"  # which ones, the verbs say (harness.commands.setup)
+FAULTS = "some faults"  # which ones, the verbs say (harness.commands.host.setup)
 _STYLE: dict[Status, str] = {
     "ok": "green",
     "missing": "bold red",

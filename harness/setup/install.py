@@ -39,6 +39,7 @@ from harness.host import system_packages
 from harness.host.machine import HostError
 from harness.host.namespaces import UNSHARE
 from harness.model.exit_codes import interrupted
+from harness.model.sections.kafka_releases import DEFAULT, NEWEST
 
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
@@ -96,6 +97,8 @@ def set_up_tests() -> None:
     set_up_checkout()
     _install_for_tests()
     _fetch(PYTHON, "-m", "harness.distribution.jars_for_tests", "minicluster")
+    _fetch(PYTHON, "-m", "harness.distribution.class_archives", NEWEST)
+    _fetch(PYTHON, "-m", "harness.distribution.class_archives", DEFAULT, "kraft")
     _make_actionlint()
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from harness.model.kafka_releases import (
+from harness.model.sections.kafka_releases import (
     DEFAULT,
     ELR,
     ELR_SINCE,

@@ -6,7 +6,7 @@
     process.roles=broker             without effect in a cluster with ZooKeeper: a note; with KRaft
                                      the harness's, as the quorum's keys are
 
-Whether Kafka knows a key is asked with those of the scenario (harness.scenario.kafka_keys).
+Whether Kafka knows a key is asked with those of the scenario (harness.scenario.kafka.keys).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from harness.config_files.strimzi import PARTITIONS, REPLICAS
 from harness.distribution.documented import is_class
 from harness.distribution.known_keys import Keys
 from harness.model.spelling import is_known
-from harness.scenario.metadata_modes import ONLY, Mode, without_effect
+from harness.scenario.kafka.modes import ONLY, Mode, without_effect
 
 _PLAINTEXT = "a run's nodes and clients use plaintext connections"
 _OWN_ADDRESS = "the harness sets broker ids, addresses and directories"

@@ -15,7 +15,8 @@ from harness.model.client_settings import by_one_name
 from harness.model.scenario import ScenarioError
 from harness.scenario.client_keys import wrong_keys
 from harness.scenario.file import Opened
-from harness.scenario.kafka_keys import Release, check_keys
+from harness.scenario.kafka.keys import Release, check_keys
+from harness.scenario.kafka.modes import mode_of
 from harness.scenario.layers.broker_files import (
     BrokerFile,
     read_server_properties,
@@ -23,7 +24,6 @@ from harness.scenario.layers.broker_files import (
 )
 from harness.scenario.layers.lay import Files, with_broker_files
 from harness.scenario.layers.topic_synonyms import DECISIVE
-from harness.scenario.metadata_modes import mode_of
 
 Paths = Mapping[str, Path]  # producer, consumer, server, topic: those that are given
 

@@ -85,14 +85,26 @@ class Reader:
         return tuple(voter.id for voter in self._voters())
 
     def level(self) -> bool:
-        """Whether every voter has all that is committed."""
-        commit = self._committed.commit
+        """Whether every voter has all that is committed, but those that are `replaced`."""
+        commit, replaced = self._committed.commit, self.replaced()
         return commit is not None and all(
             any(
                 copy.node.is_one(voter) and copy.agrees_to(commit.lineage) >= commit.place.end
                 for copy in self._copies
             )
             for voter in self._voters()
+            if voter.id not in replaced
+        )
+
+    def replaced(self) -> tuple[int, ...]:
+        """The voters in whose places are other disks than those that vote (KIP-853): they cannot
+        catch up, an operator has to remove them and add the new ones."""
+        return tuple(
+            voter.id
+            for voter in self._voters()
+            if any(
+                each.node.id == voter.id and not each.node.is_one(voter) for each in self._copies
+            )
         )
 
     # Parts

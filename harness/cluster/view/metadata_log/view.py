@@ -182,10 +182,14 @@ class MetadataLogView:
 
     def recovered(self, replicas: int) -> str | None:
         """The sentence that says so once leaders, ISRs and brokers are all there, and every voter
-        has what is committed; else None."""
+        has what is committed, or has lost its disk and its vote with it; else None."""
         said = recovered(self, self._brokers.values(), replicas, "registered")
         with self._lock:
-            return f"{said}, every voter is level" if said and self._reader.level() else None
+            if not said or not self._reader.level():
+                return None
+            lost = [self._names.get(each, f"node {each}") for each in self._reader.replaced()]
+            but = f" but {', '.join(lost)}, whose disk is another one" if lost else ""
+            return f"{said}, every voter is level{but}"
 
     # Parts
 

@@ -12,7 +12,7 @@ from harness.distribution import class_archives, ivy, kafka_home
 from harness.distribution.bills import BILLS
 from harness.distribution.kafka_home import KafkaHome, KafkaHomeError
 from harness.host.java import Java, find_java
-from harness.model.kafka_releases import DEFAULT
+from harness.model.sections.kafka_releases import DEFAULT
 
 Build = Callable[..., Path]
 REAL_CACHE = kafka_home.cache_folder()

@@ -12,7 +12,7 @@ from harness.cluster.admin.admin import Admin
 from harness.cluster.admin.topics import Topics
 from harness.nemesis.faults.admin import reassignments
 from tests.support.disk_nodes import Nodes
-from tests.support.small_cluster import Small
+from tests.support.labs.small_cluster import Small
 
 
 @pytest.fixture

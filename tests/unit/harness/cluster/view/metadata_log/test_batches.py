@@ -7,7 +7,7 @@ import pytest
 from harness.cluster.view.metadata_log.batches import whole_batches
 from harness.cluster.view.metadata_log.encoding import Misread
 from harness.cluster.view.metadata_log.records import Feature, LeaderChange, TopicMade
-from tests.support import metadata_logs as logs
+from tests.support.labs import metadata_logs as logs
 from tests.support.log_segments import GZIP
 
 FIRST = logs.batch(0, 3, logs.leader_change(102))

@@ -18,7 +18,7 @@ from harness.cluster.view.metadata_log.commit import (
 )
 from harness.cluster.view.metadata_log.lineage import Place
 from harness.cluster.view.metadata_log.records import Voter
-from tests.support.metadata_logs import id_of, lineage
+from tests.support.labs.metadata_logs import id_of, lineage
 
 ABC = tuple(Voter(id=n) for n in (1, 2, 3))
 FIVE = tuple(Voter(id=n) for n in (1, 2, 3, 4, 5))

@@ -24,7 +24,7 @@ from harness.cluster.view.metadata_log.records import (
     Voter,
     Voters,
 )
-from tests.support import metadata_logs as logs
+from tests.support.labs import metadata_logs as logs
 
 T = logs.id_of("t")
 

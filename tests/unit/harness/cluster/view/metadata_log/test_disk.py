@@ -11,8 +11,8 @@ from harness.cluster.view.metadata_log.disk import Disk
 from harness.cluster.view.metadata_log.encoding import Misread
 from harness.cluster.view.metadata_log.lineage import Place
 from harness.cluster.view.metadata_log.records import TopicMade, Voter
-from tests.support import metadata_logs as logs
-from tests.support.metadata_logs import CopyOnDisk
+from tests.support.labs import metadata_logs as logs
+from tests.support.labs.metadata_logs import CopyOnDisk
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from harness.cluster.view.metadata_log.lineage import (
     follows,
     strangers,
 )
-from tests.support import metadata_logs as logs
-from tests.support.metadata_logs import lineage
+from tests.support.labs import metadata_logs as logs
+from tests.support.labs.metadata_logs import lineage
 
 
 @pytest.mark.parametrize(

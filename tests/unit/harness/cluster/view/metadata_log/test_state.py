@@ -8,7 +8,7 @@ from harness.cluster.view.metadata_log.commit import Copy
 from harness.cluster.view.metadata_log.lineage import Place, behind, extended
 from harness.cluster.view.metadata_log.records import Partition, Voter
 from harness.cluster.view.metadata_log.state import Metadata, Registration, advance, replayed
-from tests.support import metadata_logs as logs
+from tests.support.labs import metadata_logs as logs
 
 MADE = [logs.topic("t"), logs.partition("t", 0), logs.partition("t", 1, leader=2)]
 

@@ -17,7 +17,7 @@ from harness.nemesis.target import Setting
 from harness.nemesis.targets import target_of
 from harness.nemesis.verbs import VERBS
 from harness.waiting import wait_until
-from tests.support.small_cluster import KAFKA1, KAFKA2, NODES, Small, injection
+from tests.support.labs.small_cluster import KAFKA1, KAFKA2, NODES, Small, injection
 
 SETTING = Setting(brokers=3, zookeepers=3, partitions=1, replicas=3, workers={}, transactions=False)
 

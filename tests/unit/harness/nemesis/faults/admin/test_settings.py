@@ -14,7 +14,7 @@ from harness.nemesis.faults.admin.settings import SetConfigOptions
 from harness.nemesis.target import Setting as SettingOfScenario
 from harness.nemesis.targets import target_of
 from harness.nemesis.verbs import VERBS
-from tests.support.small_cluster import KAFKA1, injection
+from tests.support.labs.small_cluster import KAFKA1, injection
 
 SETTING = SettingOfScenario(
     brokers=3, zookeepers=3, partitions=1, replicas=3, workers={}, transactions=False

@@ -10,7 +10,7 @@ import pytest
 from harness.cluster.nodes import ClusterError
 from harness.nemesis.verbs import VERBS
 from harness.waiting import wait_until
-from tests.support.small_cluster import KAFKA2, NODES, Small, injection
+from tests.support.labs.small_cluster import KAFKA2, NODES, Small, injection
 
 
 def rolled(small: Small, **options: Any) -> str:

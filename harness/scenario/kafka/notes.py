@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.model.kafka_releases import numbers
 from harness.model.kafka_text import kafka_text
 from harness.model.scenario import Scenario
+from harness.model.sections.kafka_releases import numbers
 
 _UNCLEAN, _MINIMUM = "unclean.leader.election.enable", "min.insync.replicas"
 _UNCLEAN_SINCE = (3, 9)

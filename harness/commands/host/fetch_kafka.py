@@ -18,9 +18,15 @@ from harness.distribution import class_archives, kafka_home
 from harness.distribution.kafka_home import KafkaHome
 from harness.host.java import find_java
 from harness.host.machine import HostError
-from harness.model.kafka_releases import DEFAULT, Metadata, cannot_be, default_metadata, unpinned
 from harness.model.scenario import ScenarioError
 from harness.model.sections.cluster import ClusterPart
+from harness.model.sections.kafka_releases import (
+    DEFAULT,
+    Metadata,
+    cannot_be,
+    default_metadata,
+    unpinned,
+)
 from harness.run.progress import Screen
 from harness.scenario import file
 from harness.scenario.prepare import Request

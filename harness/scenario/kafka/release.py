@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from harness.model.kafka_releases import DEFAULT, default_metadata, release_of
+from harness.model.sections.kafka_releases import DEFAULT, default_metadata, release_of
 
 _ZOOKEEPERS: Final = "zookeeper.session.timeout.ms"
 _KRAFTS, _HEARTBEAT = "broker.session.timeout.ms", "broker.heartbeat.interval.ms"

@@ -10,12 +10,12 @@ from pathlib import Path
 from rich.console import Console
 
 from analysis.spark.jvm import archive_fits, archive_path
-from harness.commands.fetch_kafka import have
+from harness.commands.host.fetch_kafka import have
 from harness.distribution.kafka_home import find_kafka
 from harness.host.output import print_table
 from harness.model.exit_codes import FAILED, VALID
-from harness.model.kafka_releases import default_metadata, release_of, unpinned
 from harness.model.scenario import ScenarioError
+from harness.model.sections.kafka_releases import default_metadata, release_of, unpinned
 from harness.nemesis.verbs import VERBS
 from harness.release import MANIFESTS
 from harness.run.progress import Screen

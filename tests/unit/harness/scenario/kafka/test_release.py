@@ -9,8 +9,8 @@ import pytest
 
 from harness.model.runs.configuration import digest_of, settings_of
 from harness.model.scenario import ScenarioError
+from harness.scenario.kafka.release import in_one_spelling
 from harness.scenario.prepare import Prepared, Request, prepare
-from harness.scenario.release import in_one_spelling
 
 SESSION = "zookeeper.session.timeout.ms"
 

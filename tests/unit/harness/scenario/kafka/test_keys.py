@@ -14,7 +14,7 @@ from harness.distribution.documented import Documented
 from harness.distribution.kafka_home import KafkaHome, KafkaHomeError, find_kafka
 from harness.model.scenario import Scenario
 from harness.scenario.file import checked, read_scenario, shipped
-from harness.scenario.kafka_keys import (
+from harness.scenario.kafka.keys import (
     Found,
     Section,
     check_keys,

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from harness.commands.prune import HIDDEN, Keep, prune
+from harness.commands.host.prune import HIDDEN, Keep, prune
 from harness.model.runs.run_folder import RunFolder, StoreError
 from tests.support.recorded_runs import run_record
 

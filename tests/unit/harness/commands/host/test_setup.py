@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.commands.setup import faults_that_need, with_faults
+from harness.commands.host.setup import faults_that_need, with_faults
 from harness.nemesis.verbs import VERBS
 from harness.setup import doctor
 from harness.setup.host_finding import FAULTS, LOCAL, HostFinding

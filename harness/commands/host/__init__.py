@@ -1,0 +1,1 @@
+"""Commands about this machine: what is made or removed on it."""

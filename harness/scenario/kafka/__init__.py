@@ -1,0 +1,1 @@
+"""Which Kafka a scenario runs, and what its keys mean there."""
