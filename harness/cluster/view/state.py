@@ -29,8 +29,8 @@ class PartitionState:
     leader: str | None
     isr: tuple[str, ...]
     leader_epoch: int | None
-    elr: tuple[str, ...] = ()  # who may lead though not in the ISR (KIP-966), by KRaft's log
-    partition_epoch: int | None = None  # of each change; None where nobody tells it
+    elr: tuple[str, ...] | None = None  # who may lead though not in the ISR (KIP-966)
+    partition_epoch: int | None = None  # of each change; both None where nobody tells them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
