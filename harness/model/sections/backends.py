@@ -98,7 +98,7 @@ class KubernetesPart(Part):
         str,
         Field(
             description="a kustomization's folder, or a file that one was rendered to; "
-            "empty: k8s/minikube",
+            "empty: k8s/minikube or, with KRaft, k8s/minikube-kraft",
             examples=["k8s/kind"],
         ),
     ] = ""
