@@ -224,6 +224,10 @@ class AskedView:
         """The controller's name; None while there is none, or where it is no broker."""
         return self.look().controller
 
+    def follows(self, controller: Node) -> bool:
+        """Whether a controller has all that its quorum has committed, as the brokers were told."""
+        return self._quorum.follows(controller.id)
+
     def coordinator(self, kind: Coordinated, name: str, *, ask: bool = True) -> str | None:
         """The coordinator of a group.id or transactional.id; the last known one while blind, or
         when nobody is to be asked."""

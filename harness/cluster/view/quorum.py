@@ -16,6 +16,7 @@ connections of its own, once a second: it can be long until the answer comes.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -83,11 +84,14 @@ def answers(controller: Node) -> bool:
 
 
 class Quorum:
-    """Asks from `start` to `close`; `leader` is a number, None while it is not known."""
+    """Asks brokers from `start` to `close`; `leader` is a number, None while it is not known."""
 
     def __init__(self, links: Sequence[Link]) -> None:
         self.leader: int | None = None
         self._links = list(links)
+        self._told_s: float | None = None  # when a leader has described it last
+        self._high_watermark = 0
+        self._ends: dict[int, int] = {}  # of the voters' copies of the log
         self._asking = Every(EVERY_S, self._ask, name="quorum")
         self._begun = False
 
@@ -101,6 +105,13 @@ class Quorum:
     def exists(self) -> bool:
         """Whether some broker has said that it belongs to one."""
         return any(link.newest(DESCRIBE_QUORUM) >= 0 for link in self._links)
+
+    def follows(self, controller: int) -> bool:
+        """Whether a voter has all that is committed, as a leader has told just now: with nothing to
+        do, too, the log grows every half second (metadata.max.idle.interval.ms), and one that is
+        away falls behind."""
+        new = self._told_s is not None and time.monotonic() - self._told_s < 2 * EVERY_S
+        return new and self._ends.get(controller, -1) >= self._high_watermark
 
     def close(self) -> None:
         """Ask no more."""
@@ -117,5 +128,9 @@ class Quorum:
                     return
                 if led := _led(link):
                     self.leader = led.leader_id
+                    self._high_watermark = led.high_watermark
+                    voters = led.current_voters
+                    self._ends = {each.replica_id: each.log_end_offset for each in voters}
+                    self._told_s = time.monotonic()
                     return
             self._links.append(self._links.pop(0))

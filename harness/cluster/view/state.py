@@ -117,6 +117,13 @@ class ClusterView(Protocol):
         """The sentence that says so once leaders, ISRs and brokers are all there; else None."""
 
 
+class QuorumView(ClusterView, Protocol):
+    """A view that is told how far controllers have got, which nobody else may ask."""
+
+    def follows(self, controller: Node) -> bool:
+        """Whether a controller has all that its quorum has committed."""
+
+
 class Znodes(ClusterView, Protocol):
     """A view by ZooKeeper's own records, which some of an operator's commands write."""
 

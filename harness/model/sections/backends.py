@@ -40,6 +40,14 @@ class SelectorsPart(Part):
             examples=["app=zookeeper"],
         ),
     ] = ""
+    controllers: Annotated[
+        str,
+        Field(
+            description="the pods of KRaft's controllers, which faults may hit as well; those of "
+            "`brokers` where each is both",
+            examples=["app=controller"],
+        ),
+    ] = ""
 
 
 class AttachPart(Part):

@@ -13,23 +13,34 @@ from kafka.protocol.metadata import MetadataResponse
 from harness.cluster.view.askers import SILENT_S
 from harness.cluster.view.brokers import FRESH_S, AskedView
 from harness.cluster.view.connection import Link
-from harness.cluster.view.quorum import NO_CLAIM, Claims, Quorum
+from harness.cluster.view.quorum import EVERY_S, NO_CLAIM, Claims, Quorum
 from harness.waiting import wait_until
 from tests.support.answering_node import DESCRIBE_QUORUM, METADATA, AnsweringNode
 
 NOT_LEADER = 6
 
 
-def led(leader: int, epoch: int, *, error: int = 0) -> Any:
-    """A description of the quorum; with an error the numbers are nobody's."""
+def led(
+    leader: int,
+    epoch: int,
+    *,
+    error: int = 0,
+    committed: int = 0,
+    ends: dict[int, int] | None = None,
+) -> Any:
+    """A description of the quorum; with an error the numbers are nobody's. `ends` are those of the
+    voters' copies."""
     response = DescribeQuorumResponse
     partition = response.TopicData.PartitionData(
         partition_index=0,
         error_code=error,
         leader_id=leader,
         leader_epoch=epoch,
-        high_watermark=0,
-        current_voters=[],
+        high_watermark=committed,
+        current_voters=[
+            response.TopicData.PartitionData.ReplicaState(replica_id=voter, log_end_offset=end)
+            for voter, end in (ends or {}).items()
+        ],
         observers=[],
     )
     topic = response.TopicData(topic_name="__cluster_metadata", partitions=[partition])
@@ -176,3 +187,17 @@ def test_a_controller_that_has_moved_is_asked_where_it_is(nodes: list[AnsweringN
     ):
         view.connect(5)
         wait_until(lambda: view.controller() == "controller2", timeout_s=5, what="its claim")
+
+
+def test_a_voter_follows_that_has_all_that_is_committed(nodes: list[AnsweringNode]) -> None:
+    """As whoever leads has told just now: of older news it cannot be said."""
+    nodes[0].said[DESCRIBE_QUORUM] = led(102, 5, committed=40, ends={101: 40, 102: 42, 103: 12})
+    quorum = Quorum([Link(*nodes[0].node.dial, {})])
+    assert not quorum.follows(102)
+
+    with closing(quorum):
+        quorum.start()
+        assert [quorum.follows(id_) for id_ in (101, 102, 103, 104)] == [True, True, False, False]
+
+    quorum._told_s = (quorum._told_s or 0) - 2 * EVERY_S
+    assert not quorum.follows(102)
