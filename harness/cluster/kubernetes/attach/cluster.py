@@ -6,8 +6,8 @@
     client = "client.properties"            # TLS and SASL: harness.cluster.client_security
     image = "kafka-harness/kafka:3.9.2"     # of the containers that faults need
     [backend.kubernetes.attach.selectors]
-    brokers = "strimzi.io/cluster=my-cluster,strimzi.io/name=my-cluster-kafka"
-    controllers = "strimzi.io/cluster=my-cluster,strimzi.io/pool-name=controllers"
+    brokers = "strimzi.io/cluster=my-cluster,strimzi.io/broker-role=true"
+    controllers = "strimzi.io/cluster=my-cluster,strimzi.io/controller-role=true"
 
 Brokers are those that its metadata name, dialled where they say; the number at the end of a pod's
 name is its node's id. Controllers of KRaft, controller<id>, can be hit like brokers; they let

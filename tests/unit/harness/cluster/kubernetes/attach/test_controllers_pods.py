@@ -92,7 +92,8 @@ def test_a_controller_s_data_must_outlive_its_pod() -> None:
     ("role", "kinds"), [("controller", [LINKS, PROCESS]), ("zookeeper", [LINKS])]
 )
 def test_a_controller_gets_the_containers_that_a_broker_gets(role: Any, kinds: list[str]) -> None:
-    containers = RunContainers(api=Any, run_id="s/1", image="i", container="kafka", limit_s=9)  # type: ignore[arg-type]
+    api: Any = None
+    containers = RunContainers(api=api, run_id="s/1", image="i", container="kafka", limit_s=9)
     node = Node(name="x3", role=role, id=3, address="", port=1)
     made = containers._manifests(node, QUORUM[0], [LINKS, PROCESS])
 
