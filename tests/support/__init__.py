@@ -25,6 +25,7 @@ A cluster and its faults:
     disk_nodes          brokers with real files and no processes
     log_segments        a partition's log, byte by byte
     metadata_logs       KRaft's metadata log, record by record, on its controllers' disks
+    answering_node      a node that answers Kafka's requests as it is told to
     mock_kafka          brokers without Kafka, for real workers
     worker_processes    a worker as a process against them
     worker_sessions     a worker's session in the test's process
