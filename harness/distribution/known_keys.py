@@ -106,7 +106,8 @@ def known_keys(home: KafkaHome, java: Callable[[], Java]) -> KnownKeys:
     found = _kept(kept)
     if found is None:
         found = _asked(home, java())
-        if all(found.values()):
+        unasked = set() if home.zookeeper_version else {"zoo"}
+        if all(keys for name, keys in found.items() if name not in unasked):
             _keep(kept, found)
     if found["server"]:
         found = {**found, "server": {**dict.fromkeys(_BROKER_TOO), **found["server"]}}

@@ -16,6 +16,7 @@ from harness.cluster.backends import BACKENDS
 from harness.cluster.local.backend import storage_of
 from harness.distribution import class_archives, kafka_home
 from harness.distribution.kafka_home import KafkaHome
+from harness.distribution.known_keys import known_keys
 from harness.host.java import find_java
 from harness.host.machine import HostError
 from harness.model.scenario import ScenarioError
@@ -61,5 +62,6 @@ def have(release: str, metadata: Metadata, say: Callable[[str], None]) -> None:
     home = kafka_home.fetch(release, say)
     try:
         class_archives.ensure(home, find_java(), say, metadata=metadata)
+        known_keys(home, find_java)  # the first scenario need not wait for the answer
     except HostError as error:
         say(str(error))

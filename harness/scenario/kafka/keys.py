@@ -35,6 +35,7 @@ from harness.model.kafka_text import kafka_text
 from harness.model.scenario import Scenario
 from harness.model.sections.image_names import line_in
 from harness.model.spelling import did_you_mean, is_known, known_end, slip
+from harness.scenario.kafka.modes import mode_of, without_effect
 
 # Where keys stand in the user's files: section -> key -> "FILE, line N: KEY".
 Lines = Mapping[str, Mapping[str, str]]
@@ -202,7 +203,8 @@ def _settings(scenario: Scenario) -> dict[str, Mapping[str, Any]]:
 
 
 def _sections(scenario: Scenario, release: Release) -> tuple[Section, ...]:
-    known = release.known
+    """Without keys of the other mode: that they do nothing is what is told of them."""
+    known, mode = release.known, mode_of(scenario.cluster)
     assert known is not None
     of_brokers = (f"a broker's key of Kafka {known.kafka}", known.server)
     of = {
@@ -216,7 +218,7 @@ def _sections(scenario: Scenario, release: Release) -> tuple[Section, ...]:
         Section(
             name=name,
             whose=of[name][0],
-            settings=settings,
+            settings={k: v for k, v in settings.items() if without_effect(k, mode) is None},
             known=of[name][1],
             lacking=release.lacks,
         )

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from harness.cluster.view.metadata_log.view import MetadataLogView, PartitionBack
-from harness.cluster.view.state import Blind, PartitionState
+from harness.cluster.view.state import Blind
 from tests.support.labs import metadata_logs as logs
 from tests.support.labs.quorums import ALL, CONTROLLERS, FIRST, Quorum
 
@@ -78,7 +78,7 @@ def test_a_wiped_controller_beside_a_lagging_one_is_a_finding(quorum):
         PartitionBack(
             topic="u",
             partition=0,
-            was=PartitionState(leader="kafka1", isr=ALL, leader_epoch=0, partition_epoch=0),
+            was=FIRST,
             left=None,
         ),
     )
