@@ -49,6 +49,7 @@ CASES: list[tuple[str, tuple[str, ...], bool, Facts]] = [
     ("lost", (STRUCK,), True, SAFE),
     ("lost", ("unclean-election", STRUCK), True, with_(unclean=True)),
     ("lost", (STRUCK,), True, with_(unclean=True, replicas=1)),
+    ("lost", ("old-isr", STRUCK), True, with_(set_back=True)),
     ("lost", ("not-replicated", STRUCK), True, with_(epochs=False)),
     ("lost", ("not-replicated", STRUCK), True, with_(acks="1")),
     ("lost", ("not-replicated", STRUCK), True, with_(acks="1", replicas=1)),

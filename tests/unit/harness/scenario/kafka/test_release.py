@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,12 @@ from harness.scenario.kafka.release import in_one_spelling
 from harness.scenario.prepare import Prepared, Request, prepare
 
 SESSION = "zookeeper.session.timeout.ms"
+
+
+@pytest.fixture(autouse=True)
+def no_jars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """None is asked for its keys, whichever releases were fetched here."""
+    monkeypatch.setenv("KAFKA_HARNESS_CACHE", str(tmp_path))
 
 
 def prepared(scenario: str = "study-1", *, unpinned: bool = False, **settings: Any) -> Prepared:
