@@ -120,11 +120,14 @@ def create(admin: Admin, topic: TopicPart, cluster: Cluster, view: ClusterView) 
 
 
 def _leader_wanted(topic: TopicPart, kafkas: tuple[Node, ...], view: ClusterView) -> Node:
-    """The broker that `topic.leader` means; waits for a controller where it is one."""
+    """The broker that `topic.leader` means; waits for a controller where it is one. One that is no
+    broker leaves the choice open (harness.scenario.kafka.notes)."""
     by_name = {node.name: node for node in kafkas}
     if topic.leader not in ("controller", "not-controller"):
         return by_name.get(topic.leader, kafkas[0])
     name = str(wait_until(view.controller, timeout_s=60, what="a controller", ignoring=BLIND))
+    if name not in by_name:
+        return kafkas[0]
     # From the controller on: leaders go round the same way, so its replica is elected last.
     others = others_from(kafkas, by_name[name])
     return by_name[name] if topic.leader == "controller" or not others else others[0]
