@@ -1,14 +1,14 @@
 """The image of the docker backend's nodes, made without a container registry.
 
-    kafka-harness image [--kafka RELEASE] [--kafka-home DIR]        kafka-harness/kafka:RELEASE
+    kafka-harness image [--kafka-home DIR]
 
     1. a root filesystem of Debian packages by mmdebstrap: Java, iptables, iproute2, a small Python
        (kept in the cache; the only step that needs a package mirror, and root)
     2. imported, and with Kafka's jars and images/kafka/run built into IMAGE
     3. started once to make class archives, which make every later start faster
 
-One image serves as ZooKeeper, broker, controller and sidecar; its start script reads the variables
-of the public images. Whatever its release can keep its metadata in, it has class archives for.
+One image serves as ZooKeeper, broker and sidecar; its start script reads the variables of the
+public images.
 """
 
 from __future__ import annotations
@@ -26,11 +26,9 @@ from harness.cluster.docker.engine import connect
 from harness.cluster.nodes import ClusterError
 from harness.distribution.kafka_home import KafkaHome, Say, cache_folder, locked
 from harness.host import system_packages
-from harness.model.sections.image_names import OURS
-from harness.model.sections.kafka_releases import cannot_be
 from harness.release import IMAGES
 
-NAME, BASE = OURS, "kafka-harness/base"
+NAME, BASE = "kafka-harness/kafka", "kafka-harness/base"
 SUITE = "bookworm"
 PACKAGES = ("openjdk-17-jre-headless", "iptables", "iproute2", "python3-minimal")
 # Manuals and translations are never read here. Folders that a package's install needs stay.
@@ -60,13 +58,8 @@ def make(home: KafkaHome, say: Say) -> str:
         client.images.build(
             path=str(context), tag=f"{name}-untrained", buildargs={"BASE": base}, rm=True
         )
-    _train(client, name, modes_of(home.version), say)
+    _train(client, name, say)
     return name
-
-
-def modes_of(release: str) -> list[str]:
-    """Where nodes of a release can keep their metadata, as the start script calls it."""
-    return [mode for mode in ("zookeeper", "kraft") if cannot_be(release, mode) is None]
 
 
 def engine() -> Any:
@@ -115,12 +108,12 @@ def root_filesystem(name: str, contents: Sequence[str], say: Say) -> Path:
         return tar
 
 
-def _train(client: Any, name: str, modes: Sequence[str], say: Say) -> None:
+def _train(client: Any, name: str, say: Say) -> None:
     say("making the class archives that let nodes start faster")
     repository, tag = name.rsplit(":", 1)
     container = client.containers.run(
         f"{name}-untrained",
-        ["/etc/confluent/docker/run", "train", *modes],
+        ["/etc/confluent/docker/run", "train"],
         network_mode="none",
         detach=True,
     )

@@ -14,8 +14,7 @@ import yaml
 
 from harness.checkout import ROOT
 from harness.cluster.kubernetes import manifests
-from harness.cluster.node_settings import STARTED, ClusterSettings
-from harness.model.scenario import ClusterPart
+from harness.cluster.node_settings import STARTED
 from harness.waiting import wait_until
 from tests.support.host_pace import bound_s
 from tests.support.labs.kubernetes_lab import HOME, LAB, Kubernetes
@@ -114,10 +113,11 @@ def deploy(cluster: Kubernetes, image: str, folder: Path) -> Foreign:
     }
     told = {name.replace("-", ""): port for name, port in ports.items()}
     settings = manifests.settings(
-        manifests.pod_nodes(ClusterPart()),
+        manifests.pod_nodes(3, 3),
         NAMESPACE,
-        ClusterSettings(server=SERVER, zoo={"tickTime": 500}),
-        told,
+        server=SERVER,
+        zoo={"tickTime": 500},
+        worker_ports=told,
     )
     for each in sorted(last, key=lambda m: m["kind"]):
         if each["metadata"]["name"] == manifests.SETTINGS:
