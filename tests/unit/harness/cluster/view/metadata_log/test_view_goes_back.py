@@ -151,14 +151,13 @@ def test_in_a_dynamic_quorum_a_wiped_controller_is_no_voter(tmp_path):
 def test_a_controller_with_another_disk_is_not_waited_for(tmp_path):
     """It can catch up, and its vote is gone with the disk that had it."""
     quorum = Quorum(tmp_path, dynamic=True)
-    assert quorum.view.recovered(3).endswith("every voter is level")
+    assert (quorum.view.recovered(3) or "").endswith("every voter is level")
 
     quorum.a.format("another disk")
     quorum.b.elected(2)
     quorum.c.follow(quorum.b)
-    assert quorum.view.recovered(3) is None
-    quorum.a.follow(quorum.b)
-    assert "every voter is level but controller1, whose disk is another" in quorum.view.recovered(3)
+    said = quorum.view.recovered(3) or ""
+    assert said.endswith("every voter is level but controller1, whose disk is another one")
 
 
 def test_all_disks_are_replaced_and_a_new_log_begins(quorum):
