@@ -47,7 +47,7 @@ HEALS = {
 }
 
 
-@pytest.mark.parametrize("kafka", ["3.9", "4.4"])
+@pytest.mark.parametrize("kafka", ["4.4"])
 def test_an_unclean_election_lets_a_broker_lead_that_lacks_records(
     tmp_path: Path, kafka: str
 ) -> None:
@@ -59,7 +59,7 @@ def test_an_unclean_election_lets_a_broker_lead_that_lacks_records(
     assert run.report["anomalies"]["lost"]["count"] > 0
 
 
-@pytest.fixture(scope="module", params=["3.9", "4.4"])
+@pytest.fixture(scope="module", params=["3.9"])
 def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Ran:
     folder = tmp_path_factory.mktemp("admin")
     return carried_out("admin.toml", folder, f"--kafka={request.param}")
