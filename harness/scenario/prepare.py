@@ -34,7 +34,7 @@ from harness.nemesis.targets import target_of
 from harness.nemesis.verbs import VERBS
 from harness.scenario import file
 from harness.scenario.client_keys import with_lines, wrong_value
-from harness.scenario.kafka.keys import has_keys, release_on
+from harness.scenario.kafka.keys import has_keys, other_kafka, release_on
 from harness.scenario.kafka.modes import group_problem, mode_of
 from harness.scenario.kafka.notes import kraft_notes
 from harness.scenario.layers.lay import Files, by_layer, lay
@@ -134,7 +134,7 @@ def prepare(request: Request) -> Prepared:
         raise ScenarioError(
             f"--backend {request.backend}: unknown; choose one of {', '.join(BACKENDS)}"
         )
-    own = file.opened(request.scenario, settings_with_home(request))
+    own = file.opened(request.scenario, _settings_with_home(request))
     _check_release(request, own)
     files, of_files = _files(request, own)
     laid = lay(own, files)
@@ -151,7 +151,8 @@ def prepare(request: Request) -> Prepared:
             raise ScenarioError(f"{request.scenario}: {why}")
     setting = setting_of(resolved)
     steps = plan.make(resolved.faults, request.seed, resolved.mixed, setting=setting)
-    if why := BACKENDS[request.backend].refuses(resolved):
+    backend = BACKENDS[request.backend]
+    if why := backend.refuses(resolved) or other_kafka(backend, resolved):
         raise ScenarioError(f"{request.scenario}: --backend {request.backend}: {why}")
     try:
         record = RunRecord(
@@ -217,7 +218,7 @@ def _foreign(request: Request, shape: Scenario) -> bool:
     return Foreign in BACKENDS[request.backend].capabilities(shape)
 
 
-def settings_with_home(request: Request) -> Mapping[str, Any]:
+def _settings_with_home(request: Request) -> Mapping[str, Any]:
     """What is set on top, with the release of the user's own build, where there is one. Raises
     ScenarioError for a folder that is no Kafka; a Kafka that was not fetched is no wrong argument.
     """

@@ -44,6 +44,11 @@ def image_of(home: KafkaHome) -> str:
 
 def make(home: KafkaHome, say: Say) -> str:
     """Make the image, unless this engine has it; its name. Raises ClusterError, KafkaHomeError."""
+    if home.zookeeper_version is None:
+        raise ClusterError(
+            f"Kafka {home.version} has no ZooKeeper, and the clusters of containers are kept by "
+            "one: name a release below 4.0, as in --kafka 3.9"
+        )
     client, name = engine(), image_of(home)
     if client.images.list(name):
         say(f"{name} exists already: to build it again, run `docker rmi {name}` first")

@@ -80,11 +80,6 @@ def capabilities(_: Scenario) -> frozenset[type]:
 
 def refuses(scenario: Scenario) -> str | None:
     """Why a scenario cannot be run here, before anything starts."""
-    if not scenario.cluster.has_zookeeper:
-        return (
-            "docker-compose.yml has ZooKeepers, and no controllers: use the backend local, or set "
-            'cluster.metadata = "zookeeper" and cluster.kafka = "3.9"'
-        )
     if (scenario.cluster.zookeepers, scenario.cluster.brokers) != (3, 3):
         return (
             "docker-compose.yml has 3 ZooKeepers and 3 brokers: "

@@ -119,10 +119,38 @@ def _other_release(backend: Backend, scenario: Scenario) -> str | None:
     image = backend.image(scenario)
     if not image:
         return "the release of a cluster that is not the harness's own is unknown"
-    line = ".".join(scenario.cluster.release.split(".")[:2])
+    line = _line_of(scenario)
     if release_of(image) == line:
         return None
     return f"the image {image} is not named as one of Kafka {line}, whose keys are known"
+
+
+def _line_of(scenario: Scenario) -> str:
+    return ".".join(scenario.cluster.release.split(".")[:2])
+
+
+def other_kafka(backend: Backend, scenario: Scenario) -> str | None:
+    """Why that backend's containers are not the Kafka that a scenario names, with the remedy; None
+    where they are, where it names none, or where the image's name does not tell."""
+    cluster = scenario.cluster
+    if backend.image is None or not cluster.kafka:
+        return None
+    if not cluster.has_zookeeper:
+        return (
+            "its cluster has ZooKeepers, and no controllers: use the backend local, or set "
+            'cluster.metadata = "zookeeper" and cluster.kafka = "3.9"'
+        )
+    try:
+        image = backend.image(scenario)
+    except ClusterError:  # whoever starts it says so
+        return None
+    there = release_of(image)
+    if there in (None, _line_of(scenario)):
+        return None
+    return (
+        f'cluster.kafka is "{cluster.kafka}", and the image {image} is Kafka {there}: use the '
+        "backend local, or an image of that release"
+    )
 
 
 def release_of(image: str) -> str | None:

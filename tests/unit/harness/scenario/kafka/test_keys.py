@@ -19,6 +19,7 @@ from harness.scenario.kafka.keys import (
     Section,
     check_keys,
     found_in,
+    other_kafka,
     release_of,
     release_on,
 )
@@ -252,3 +253,37 @@ def test_the_docker_backend_s_image_is_what_its_brokers_are_made_of(tmp_path: Pa
 
     assert release_of(image(scenario())) == "3.9"
     assert BACKENDS["local"].image is None
+
+
+@pytest.mark.parametrize(
+    ("backend", "own", "why"),
+    [
+        ("docker", {"kafka": "4.4"}, "no controllers"),
+        ("docker", {"metadata": "kraft"}, "no controllers"),
+        ("docker", {"kafka": "3.6"}, "is Kafka 3.9"),
+        ("kubernetes", {"kafka": "4.4"}, "no controllers"),
+        ("kubernetes", {"kafka": "3.6"}, "is Kafka 3.9"),
+        ("docker", {"kafka": "3.9"}, None),
+        ("docker", {}, None),
+        ("kubernetes", {}, None),
+        ("local", {"kafka": "4.4"}, None),
+    ],
+)
+def test_containers_of_another_kafka_are_refused(
+    monkeypatch: pytest.MonkeyPatch, backend: str, own: dict[str, str], why: str | None
+) -> None:
+    """A run would be of the image's Kafka, whatever the scenario says."""
+    monkeypatch.delenv("HARNESS_KAFKA_IMAGE", raising=False)
+    chosen = BACKENDS[backend]
+    if backend == "kubernetes":
+        chosen = dataclasses.replace(chosen, image=lambda _: "registry.test/apache/kafka:3.9.2")
+    settings = {f"cluster.{key}": value for key, value in own.items()}
+    told = other_kafka(chosen, read_scenario("baseline", settings))
+
+    assert told is None if why is None else why in str(told)
+
+
+def test_an_image_of_the_release_that_is_asked_for_passes() -> None:
+    settings = {"cluster.kafka": "3.6", "backend.docker.image": "kafka-harness/kafka:3.6.2"}
+
+    assert other_kafka(BACKENDS["docker"], read_scenario("baseline", settings)) is None
