@@ -17,32 +17,12 @@ from harness.waiting import Every
 LOOK_EVERY_S = 0.05
 
 
-class PartitionGone(Protocol):
-    """One partition of a topic whose committed state is no longer the quorum's."""
-
-    @property
-    def topic(self) -> str:
-        """Its topic."""
-
-    @property
-    def partition(self) -> int:
-        """Its number."""
-
-
-class Back(Protocol):
-    """Metadata that were committed and that a later quorum does not have."""
-
-    @property
-    def partitions(self) -> Sequence[PartitionGone]:
-        """Those whose state went back."""
-
-
 @runtime_checkable
 class GoesBack(Protocol):
     """A view that tells when committed metadata go back."""
 
-    def backs(self) -> Sequence[Back]:
-        """All that went back so far, in order."""
+    def went_back(self) -> Sequence[int]:
+        """The topic's partitions whose state went back so far, in order; one as often as it did."""
 
 
 class Watcher:
@@ -54,7 +34,7 @@ class Watcher:
         self._last: View | None = None
         self._seen_ns: int | None = None  # when the last look began that was answered
         self._blind = False
-        self._backs = 0  # that were told
+        self._backs = 0  # of partitions, that were told
         self._looks = Every(LOOK_EVERY_S, self._look, name="watcher")
 
     def start(self) -> None:
@@ -87,10 +67,9 @@ class Watcher:
         """The partitions whose metadata went back since the last look."""
         if not isinstance(self._view, GoesBack):
             return frozenset()
-        found = self._view.backs()
+        found = self._view.went_back()
         new, self._backs = found[self._backs :], len(found)
-        parts = (part for back in new for part in back.partitions)
-        return frozenset(part.partition for part in parts if part.topic == self._view.topic)
+        return frozenset(new)
 
     def _write_changes(self, view: View, last: View | None, back: frozenset[int]) -> None:
         for number, state in enumerate(view.partitions):

@@ -26,10 +26,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from harness.cluster.nodes import ClusterError, Node, brokers
 from harness.cluster.view.coordinators import TOPICS, Coordinated, partition_of
@@ -63,10 +62,6 @@ class MetadataBack:
     now_offset: int
     now_epoch: int
     partitions: tuple[PartitionBack, ...]
-
-    def as_record(self) -> dict[str, Any]:
-        """The finding as it goes into a history."""
-        return asdict(self)
 
 
 class MetadataLogView:
@@ -134,6 +129,12 @@ class MetadataLogView:
         """All that went back so far, as far as anybody looked; in order."""
         with self._lock:
             return tuple(self._told(each) for each in self._reader.backs)
+
+    def went_back(self) -> tuple[int, ...]:
+        """The topic's partitions whose state went back so far, in order; one as often as it did."""
+        with self._lock:
+            states = (state for each in self._reader.backs for state in each.states)
+            return tuple(state.number for state in states if state.topic == self.topic)
 
     def coordinator(self, kind: Coordinated, name: str, *, ask: bool = True) -> str | None:
         """The coordinator of a group.id or transactional.id; the last known one while blind, or

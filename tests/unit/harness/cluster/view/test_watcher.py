@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any, cast
 
 from harness.cluster.view.state import Blind, ClusterView, PartitionState, View
@@ -55,10 +54,10 @@ class TakenBack(Told):
 
     def __init__(self, *partitions: tuple[str, int]) -> None:
         super().__init__(ONE, ONE, ONE)
-        self._gone = [SimpleNamespace(topic=topic, partition=n) for topic, n in partitions]
+        self._gone = [number for topic, number in partitions if topic == self.topic]
 
-    def backs(self) -> list[SimpleNamespace]:
-        return [] if len(self._answers) > 1 else [SimpleNamespace(partitions=self._gone)]
+    def went_back(self) -> list[int]:
+        return [] if len(self._answers) > 1 else self._gone
 
 
 def test_metadata_that_went_back_are_told_once_though_the_state_is_the_same() -> None:

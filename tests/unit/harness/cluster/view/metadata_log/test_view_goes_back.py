@@ -82,13 +82,15 @@ def test_a_wiped_controller_beside_a_lagging_one_is_a_finding(quorum):
             left=None,
         ),
     )
-    assert back.as_record()["partitions"][1]["left"] is None
+    assert back.partitions[1].left is None
+    assert quorum.view.went_back() == (0,)  # of "t", the topic that is looked at
 
     quorum.c.append(logs.change("t", 0, leader=3, isr=[3]))
     quorum.a.follow(quorum.c)
     quorum.b.follow(quorum.c)
     assert quorum.view.look().partitions[0].leader == "kafka3"
     assert len(quorum.view.backs()) == 1
+    assert quorum.view.went_back() == (0,)
 
 
 def gone_on(quorum: Quorum) -> None:
