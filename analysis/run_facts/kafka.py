@@ -32,11 +32,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from harness.model.sections.kafka_releases import DEFAULT, default_metadata, numbers, release_of
+from harness.model.sections.kafka_releases import (
+    DEFAULT,
+    ELR,
+    UNCLEAN_SINCE,
+    default_metadata,
+    keeps_elr,
+    numbers,
+    release_of,
+)
 
-ELR: Final = "eligible.leader.replicas.version"
 METADATA: Final = "metadata.version"  # which KRaft alone has
-ELR_SINCE, UNCLEAN_SINCE = (4, 1), (3, 9)
 MIN_ISR: Final = "min.insync.replicas"
 _RELEASE: Final = re.compile(r"\d+(\.\d+){1,2}([-.].*)?")
 _ZOOKEEPERS, _KRAFTS = "zookeeper.session.timeout.ms", "broker.session.timeout.ms"
@@ -107,7 +113,7 @@ def kafka_of(record: Row) -> Kafka:
     if features:
         elr = int(features.get(ELR, 0)) > 0
     else:
-        elr = not beside_zookeeper and _remembers(release, cluster)
+        elr = not beside_zookeeper and keeps_elr(release, cluster.get("features") or {})
     return Kafka(
         release=release,
         zookeeper=beside_zookeeper,
@@ -147,11 +153,6 @@ def _metadata(release: str, cluster: Row, nodes: Mapping[str, Row], features: Ro
     if any(node.get("role") == "controller" for node in nodes.values()) or METADATA in features:
         return "kraft"
     return default_metadata(release if cluster.get("kafka") else DEFAULT)
-
-
-def _remembers(release: str, cluster: Row) -> bool:
-    asked: Mapping[str, int] = cluster.get("features") or {}
-    return int(asked[ELR]) > 0 if ELR in asked else numbers(release) >= ELR_SINCE
 
 
 def _quorum(nodes: Mapping[str, Row], cluster: Row, *, combined: bool) -> frozenset[str]:

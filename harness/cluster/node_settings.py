@@ -186,7 +186,7 @@ def settings_of(scenario: Scenario) -> ClusterSettings:
     """What a scenario sets of its nodes."""
     cluster = scenario.cluster
     return ClusterSettings(
-        metadata=cluster.metadata or "zookeeper",
+        metadata=cluster.kept_by,
         dynamic=cluster.voters == "dynamic",
         server=server_settings(scenario),
         broker=cluster.broker,

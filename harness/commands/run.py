@@ -23,13 +23,13 @@ from rich.console import Console
 from analysis.spark.ahead import Ahead, Rehearsal
 from harness import release
 from harness.cluster.backends import BACKENDS, absent
+from harness.cluster.local.backend import home_of
 from harness.cluster.nodes import ClusterError
 from harness.commands.annotations import annotate
 from harness.commands.check import check_runs, tell_spark_of_java
 from harness.commands.closing_table import show_how_many_valid, shown
 from harness.commands.copy_to import Copies, copy_run
 from harness.commands.host.fetch_kafka import fetch_kafka, make_ready
-from harness.distribution.kafka_home import KafkaHome, find_kafka
 from harness.history import sealing
 from harness.host import machine, system_packages
 from harness.host.java import find_java
@@ -154,7 +154,7 @@ def _check_host(record: RunRecord) -> None:
     """Refuse a run whose nodes nothing here could start."""
     if BACKENDS[record.backend].enclosed:
         system_packages.require(system_packages.PROGRAMS)
-        _home_of(record)
+        home_of(record)
         find_java()
     context = record.scenario.backend.kubernetes.context
     if why := absent(record.backend, {"backend.kubernetes.context": context}):
@@ -225,15 +225,10 @@ def _rehearsal() -> Rehearsal:
     return rehearse
 
 
-def _home_of(record: RunRecord) -> KafkaHome:
-    own = Path(record.kafka_home) if record.kafka_home else None
-    return find_kafka(own, record.scenario.cluster.release)
-
-
 def _make_ready(record: RunRecord, screen: Screen) -> None:
     """What a Kafka has not yet; without it nodes only start slower, or say why not."""
     try:
-        make_ready(_home_of(record), record.scenario.cluster, screen.say)
+        make_ready(home_of(record), record.scenario.cluster, screen.say)
     except HostError as error:
         screen.say(str(error), style="yellow")
 

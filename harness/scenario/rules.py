@@ -13,7 +13,7 @@ from harness.cluster.client_security import is_secret
 from harness.cluster.node_settings import OWNED_BY_HARNESS
 from harness.model.client_settings import acks_of, by_one_name
 from harness.model.scenario import ClusterPart, FaultPart, Scenario, WorkloadPart
-from harness.model.sections.kafka_releases import cannot_be, default_metadata
+from harness.model.sections.kafka_releases import cannot_be
 from harness.model.spelling import did_you_mean
 from harness.model.worker_kinds import can_be_hit, has_group, kind_named
 from harness.nemesis.target import Setting, Target
@@ -86,10 +86,9 @@ def _cluster_problems(scenario: Scenario) -> list[str]:
 
 def _release_problems(cluster: ClusterPart) -> Iterator[str]:
     """What this Kafka cannot be, and keys that the harness sets or that do nothing with it."""
-    metadata = cluster.metadata or default_metadata(cluster.release)
-    if why := cannot_be(cluster.release, metadata, cluster.voters):
+    if why := cannot_be(cluster.release, cluster.kept_by, cluster.voters):
         yield f"cluster.kafka: {why}"
-    if metadata == "kraft-combined" and cluster.controllers > cluster.brokers:
+    if cluster.kept_by == "kraft-combined" and cluster.controllers > cluster.brokers:
         yield (
             f"cluster.controllers is {cluster.controllers} but cluster.brokers is "
             f"{cluster.brokers}, and brokers are the controllers: lower the one or raise the other"
@@ -366,7 +365,7 @@ def setting_of(scenario: Scenario) -> Setting:
         brokers=cluster.brokers,
         zookeepers=cluster.zookeepers if cluster.has_zookeeper else 0,
         controllers=0 if cluster.has_zookeeper else cluster.controllers,
-        combined=cluster.metadata == "kraft-combined",
+        combined=cluster.kept_by == "kraft-combined",
         dynamic=cluster.voters == "dynamic",
         elr=cluster.has_elr,
         partitions=topic.partitions,

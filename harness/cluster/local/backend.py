@@ -89,8 +89,7 @@ def nodes_of(wanted: ClusterPart) -> tuple[Node, ...]:
 def make(folder: RunFolder, record: RunRecord) -> Cluster:
     """The cluster of a run that is inside its namespaces already."""
     wanted = record.scenario.cluster
-    own = Path(record.kafka_home) if record.kafka_home else None
-    home, java = find_kafka(own, wanted.release), find_java()
+    home, java = home_of(record), find_java()
     nodes, told = nodes_of(wanted), {}
     if zookeepers(nodes):
         told["zookeeper"] = home.zookeeper_version or "unknown"
@@ -105,6 +104,12 @@ def make(folder: RunFolder, record: RunRecord) -> Cluster:
         formatted=storage_of(home, java, wanted),
         versions={"kafka": home.version, **told, "java": java.version},
     )
+
+
+def home_of(record: RunRecord) -> KafkaHome:
+    """The Kafka of a run's nodes. Raises KafkaHomeError."""
+    own = Path(record.kafka_home) if record.kafka_home else None
+    return find_kafka(own, record.scenario.cluster.release)
 
 
 def storage_of(home: KafkaHome, java: Java, wanted: ClusterPart) -> Path | None:

@@ -25,7 +25,6 @@ from harness.model.sections.kafka_releases import (
     DEFAULT,
     Metadata,
     cannot_be,
-    default_metadata,
     unpinned,
 )
 from harness.run.progress import Screen
@@ -44,7 +43,7 @@ def fetch_kafka(request: Request, console: Console) -> None:
         release = wanted.release
         if release == DEFAULT or (unpinned(release) and not request.unpinned):
             return
-        if cannot_be(release, wanted.metadata or default_metadata(release), wanted.voters) is None:
+        if cannot_be(release, wanted.kept_by, wanted.voters) is None:
             kafka_home.fetch(release, Screen(console).say)
 
 
@@ -52,9 +51,8 @@ def make_ready(home: KafkaHome, wanted: ClusterPart, say: Callable[[str], None])
     """Class archives, and a formatted disk, for a Kafka that has none yet. Raises HostError; nodes
     start more slowly without archives."""
     java = find_java()
-    metadata: Metadata = wanted.metadata or default_metadata(wanted.release)
     storage_of(home, java, wanted)
-    class_archives.ensure(home, java, say, metadata=metadata)
+    class_archives.ensure(home, java, say, metadata=wanted.kept_by)
 
 
 def have(release: str, metadata: Metadata, say: Callable[[str], None]) -> None:

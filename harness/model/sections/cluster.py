@@ -8,11 +8,9 @@ from pydantic import Field
 
 from harness.model.sections.kafka_releases import (
     DEFAULT,
-    ELR,
-    ELR_SINCE,
     Metadata,
     default_metadata,
-    numbers,
+    keeps_elr,
     release_of,
 )
 from harness.model.sections.part import Listed, Part, Value
@@ -123,15 +121,19 @@ class ClusterPart(Part):
         return release_of(self.kafka)
 
     @property
+    def kept_by(self) -> Metadata:
+        """Who keeps its metadata."""
+        return self.metadata or default_metadata(self.release)
+
+    @property
     def has_zookeeper(self) -> bool:
         """Whether ZooKeepers keep its metadata."""
-        return (self.metadata or default_metadata(self.release)) == "zookeeper"
+        return self.kept_by == "zookeeper"
 
     @property
     def has_elr(self) -> bool:
         """Whether its partitions have eligible leader replicas."""
-        by_default = int(numbers(self.release) >= ELR_SINCE)
-        return not self.has_zookeeper and self.features.get(ELR, by_default) > 0
+        return not self.has_zookeeper and keeps_elr(self.release, self.features)
 
 
 class TopicPart(Part):

@@ -15,6 +15,7 @@ The voters of a KRaft quorum are named in every node's file (static), or in the 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final, Literal
 
 Metadata = Literal["zookeeper", "kraft", "kraft-combined"]
@@ -29,6 +30,7 @@ OLDEST: Final = (2, 4)  # whose metadata tells reliable leader epochs (KAFKA-921
 KRAFT_SINCE, DYNAMIC_SINCE, ZOOKEEPER_BELOW = (3, 3), (3, 9), (4, 0)
 ELR: Final = "eligible.leader.replicas.version"  # a feature (KIP-966)
 ELR_SINCE: Final = (4, 1)  # by default
+UNCLEAN_SINCE: Final = (3, 9)  # unclean elections by KRaft's configuration (KAFKA-12670)
 
 
 def numbers(release: str) -> tuple[int, ...]:
@@ -43,6 +45,12 @@ def release_of(word: str) -> str:
         return DEFAULT
     of_line = [each for each in PINNED if each.startswith(f"{word}.")]
     return max(of_line, key=numbers, default=word)
+
+
+def keeps_elr(release: str, features: Mapping[str, int]) -> bool:
+    """Whether KRaft of a release, formatted with these levels of features, keeps eligible leader
+    replicas."""
+    return int(features.get(ELR, numbers(release) >= ELR_SINCE)) > 0
 
 
 def default_metadata(release: str) -> Metadata:

@@ -14,10 +14,9 @@ from collections.abc import Iterator
 
 from harness.model.kafka_text import kafka_text
 from harness.model.scenario import Scenario
-from harness.model.sections.kafka_releases import numbers
+from harness.model.sections.kafka_releases import UNCLEAN_SINCE, numbers
 
 _UNCLEAN, _MINIMUM = "unclean.leader.election.enable", "min.insync.replicas"
-_UNCLEAN_SINCE = (3, 9)
 
 
 def kraft_notes(chosen: Scenario) -> Iterator[str]:
@@ -25,7 +24,7 @@ def kraft_notes(chosen: Scenario) -> Iterator[str]:
     cluster, topic = chosen.cluster, chosen.topic
     if cluster.has_zookeeper:
         return
-    if topic.leader == "controller" and cluster.metadata == "kraft":
+    if topic.leader == "controller" and cluster.kept_by == "kraft":
         yield (
             'topic.leader = "controller" is any broker here: the controller is none of them '
             '(cluster.metadata = "kraft")'
@@ -33,7 +32,7 @@ def kraft_notes(chosen: Scenario) -> Iterator[str]:
     set_ = {"topic.config": topic.config, "cluster.server": cluster.server}
     for where, settings in {**set_, "cluster.controller": cluster.controller}.items():
         allowed = kafka_text(settings.get(_UNCLEAN, False)) == "true"
-        if allowed and numbers(cluster.release) < _UNCLEAN_SINCE:
+        if allowed and numbers(cluster.release) < UNCLEAN_SINCE:
             yield (
                 f"{where}.{_UNCLEAN} does nothing: the controllers of Kafka {cluster.release} do "
                 'not look at it, from 3.9 on they do; the verb elect has how = "unclean"'

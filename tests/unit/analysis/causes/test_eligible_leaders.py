@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from analysis.permission import Permission
-from analysis.run_facts.kafka import ELR, Kafka
+from analysis.run_facts.kafka import Kafka
+from harness.model.sections.kafka_releases import ELR
 from tests.support.clusters import hit, kraft, led, seen_by, verdict
 
 UNCLEAN = {"unclean.leader.election.enable": "true", "min.insync.replicas": "2"}
