@@ -21,10 +21,8 @@ A history and its check:
 A cluster and its faults:
 
     conducted_plans     a plan that is conducted over a cluster in memory
-    small_cluster       one partition on three brokers that take an operator's requests
     disk_nodes          brokers with real files and no processes
     log_segments        a partition's log, byte by byte
-    metadata_logs       KRaft's metadata log, record by record, on its controllers' disks
     mock_kafka          brokers without Kafka, for real workers
     worker_processes    a worker as a process against them
     worker_sessions     a worker's session in the test's process
