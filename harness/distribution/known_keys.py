@@ -42,8 +42,11 @@ _PAGES = {
     "producer": (f"{_CLIENTS}.producer.ProducerConfig",),
     "consumer": (f"{_CLIENTS}.consumer.ConsumerConfig",),
 }
-_KEY = re.compile(r'<h4><a id="([^"]+)">.*?<th>Type:</th><td>(.*?)</td>(.*?)(?=<h4>|\Z)', re.DOTALL)
-_VALID = re.compile(r"<th>Valid Values:</th><td>(.*?)</td>", re.DOTALL)
+# A heading for each key, with a table below it; until 2.5 an item, with a list in it.
+_KEY = re.compile(r'^(?:<h4><a id="|<li><b>)([^"<]+)', re.MULTILINE)
+_OF_KEY = re.compile(
+    r"(?:<th>|<li><b>)(Type|Valid Values)(?::</th><td>|</b>: )(.*?)</(?:td|li)>", re.DOTALL
+)
 # What Kafka reads and no page documents.
 _BROKER_TOO = (
     "listener.name.",
@@ -127,13 +130,19 @@ def _documented(home: KafkaHome, java: Java, classes: Collection[str]) -> Keys:
         quick = ("-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
         command = [str(java.path), *quick, "-cp", home.class_path, name]
         asked = subprocess.run(command, capture_output=True, text=True, check=False)
-        keys = {
-            key: Documented(type_, unescape(valid[1]) if (valid := _VALID.search(rest)) else "")
-            for key, type_, rest in _KEY.findall(asked.stdout)
-        }
-        if keys:
+        if keys := keys_on(asked.stdout):
             return keys
     return {}
+
+
+def keys_on(page: str) -> Keys:
+    """The keys that a page documents."""
+    _, *found = _KEY.split(page)
+    return {
+        key: Documented(told["Type"], unescape(told.get("Valid Values", "")))
+        for key, text in zip(found[::2], found[1::2], strict=True)
+        if "Type" in (told := dict(_OF_KEY.findall(text)))
+    }
 
 
 # What somebody asked before

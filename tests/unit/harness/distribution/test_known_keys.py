@@ -9,7 +9,7 @@ import pytest
 
 from harness.distribution import kafka_home
 from harness.distribution.documented import Documented
-from harness.distribution.known_keys import KnownKeys, has_class, known_keys
+from harness.distribution.known_keys import KnownKeys, has_class, keys_on, known_keys
 from harness.host.java import Java, find_java
 from harness.host.machine import HostError
 from harness.model.spelling import is_known
@@ -88,6 +88,40 @@ def test_jars_without_zookeeper_know_no_key_of_it(tmp_path: Path) -> None:
         consumer={},
         zoo={},
     )
+
+
+# Of Kafka 2.4.1 and 2.8.2.
+ITEMS = """<ul class="config-list">
+<li><b>num.io.threads</b>: How many, as in <code>
+<b>Type</b></code>.<br/><ul class="horizontal-list"><li><b>Type</b>: int</li><li><b>Default</b>: \
+8</li><li><b>Valid Values</b>: [1,...]</li><li><b>Importance</b>: high</li></ul></li>
+<li><b>log.dir</b>: Where.<br/><ul class="horizontal-list"><li><b>Type</b>: string</li></ul></li>
+</ul>
+"""
+HEADINGS = """<ul class="config-list">
+<li>
+<h4><a id="num.io.threads"></a><a id="x_num.io.threads" href="#x_num.io.threads">…</a></h4>
+<p>How many.</p>
+<table><tbody>
+<tr><th>Type:</th><td>int</td></tr>
+<tr><th>Valid Values:</th><td>[1,...]</td></tr>
+</tbody></table>
+</li>
+<li>
+<h4><a id="log.dir"></a></h4>
+<table><tbody>
+<tr><th>Type:</th><td>string</td></tr>
+</tbody></table>
+</li>
+"""
+
+
+@pytest.mark.parametrize("page", [ITEMS, HEADINGS])
+def test_a_page_of_any_release_is_read(page: str) -> None:
+    assert keys_on(page) == {
+        "num.io.threads": Documented("int", "[1,...]"),
+        "log.dir": Documented("string"),
+    }
 
 
 def test_the_beginning_of_a_key_stands_for_all_that_begin_so() -> None:
