@@ -141,25 +141,30 @@ def fitted(own: Mapping[str, Any], of_file: Mapping[str, Any], given: Mapping[st
     return Fitted(own=stay, added=added)
 
 
-def problems(server: Mapping[str, Any]) -> Iterator[str]:
-    """Why brokers with these settings would not start, or serve nobody; a sentence each, with the
-    keys' whole paths."""
+def problems(
+    of_both: Mapping[str, Any], of_brokers: Mapping[str, Any] | None = None
+) -> Iterator[str]:
+    """Why brokers with these settings of [cluster.server] and [cluster.broker] would not start, or
+    serve nobody; a sentence each, with the keys' whole paths."""
+    own = of_brokers or {}
+    server = {**of_both, **own}
+    path = {key: f"cluster.{'broker' if key in own else 'server'}.{key}" for key in server}
     for key, (right, words) in _ALONE.items():
         if key in server and not right(kafka_text(server[key]).strip()):
-            yield f"cluster.server.{key} is {kafka_text(server[key])}, and is to be {words}"
+            yield f"{path[key]} is {kafka_text(server[key])}, and is to be {words}"
     if str(server.get("max.connections.per.ip")) == "0" and not server.get(
         "max.connections.per.ip.overrides"
     ):
-        yield "cluster.server.max.connections.per.ip is 0: nobody could connect: raise it"
+        yield f"{path['max.connections.per.ip']} is 0: nobody could connect: raise it"
     if str(server.get(_PROTOCOL)).startswith(_OLD) and "log.message.format.version" not in server:
         yield (
-            f"cluster.server.{_PROTOCOL} is {server[_PROTOCOL]}, below 0.11: set "
+            f"{path[_PROTOCOL]} is {server[_PROTOCOL]}, below 0.11: set "
             "log.message.format.version to it as well, or no broker starts"
         )
     size = kafka_text(server.get(BUFFER, 0))
     if size.isdecimal() and int(size) > MOST_BUFFER:
         yield (
-            f"cluster.server.{BUFFER} is {size}, more memory than a run's brokers have: lower it "
+            f"{path[BUFFER]} is {size}, more memory than a run's brokers have: lower it "
             f"to {MOST_BUFFER}"
         )
     whole = {**SERVER_DEFAULTS, **server}

@@ -30,6 +30,12 @@ def _storable(seed: int | None) -> int | None:
     return seed
 
 
+def _one_release(kafka: str) -> str:
+    if "," in kafka:
+        raise typer.BadParameter(f"{kafka}: name one release: several are for `kafka-harness run`.")
+    return kafka
+
+
 Scenarios = Annotated[
     list[str],
     typer.Argument(
@@ -124,6 +130,7 @@ Kafka = Annotated[
     typer.Option(
         metavar="RELEASE",
         help="Kafka's release, or a line as 4.4: short for --set cluster.kafka=RELEASE.",
+        callback=_one_release,
         autocompletion=completion.releases,
     ),
 ]

@@ -176,9 +176,11 @@ def run(
     from harness.commands.run import carry_out_runs, prepare_runs
     from harness.scenario.prepare import Request
 
-    if matrix and no_check:
-        raise typer.BadParameter("--matrix ends with what its runs were found to be: it checks")
     axes, kafka = _with_releases(matrix, kafka)
+    if axes and no_check:
+        raise typer.BadParameter(
+            "a matrix, of several releases too, ends with what its runs were found to be: it checks"
+        )
     cells, given = cells_of(scenarios, axes), settings(sets, client_defaults, kafka)
     one = Request(
         scenario="",

@@ -35,7 +35,7 @@ from harness.distribution import ivy
 from harness.distribution.bills import BILLS, alone_of, modules_of
 from harness.host.java import Java, find_java
 from harness.host.machine import HostError
-from harness.model.sections.kafka_releases import DEFAULT, Metadata, numbers
+from harness.model.sections.kafka_releases import DEFAULT, PINNED, Metadata, numbers
 
 # What a virtual machine is started for: a member of the ensemble, a broker beside one, or one of
 # KRaft's nodes, where a combined one is a broker here.
@@ -108,6 +108,7 @@ def find_kafka(kafka_home: Path | None = None, release: str = DEFAULT) -> KafkaH
     home = cache_folder() / f"kafka-{release}"
     if not _whole(home):
         which = "" if release == DEFAULT else f" --kafka {release}"
+        which += " --unpinned" if release not in PINNED else ""
         raise KafkaHomeError(
             f"Kafka {release} has not been fetched yet: run `kafka-harness setup{which}`"
         )

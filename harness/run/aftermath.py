@@ -45,7 +45,7 @@ def await_recovery(running: Running) -> None:
 def longest_open_s(scenario: Scenario) -> float:
     """How long after the load a transaction may be open by its settings: twice its timeout, since a
     coordinator counts from the first record, then until it is looked for and ended."""
-    producer, server = scenario.workload.producer, scenario.cluster.server
+    producer, server = scenario.workload.producer, scenario.cluster.of_brokers
     if "transactional.id" not in producer:
         return 0.0
     timeout_ms = float(producer.get("transaction.timeout.ms", TIMEOUT_MS))

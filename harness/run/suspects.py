@@ -110,6 +110,8 @@ def _set(record: RunRecord) -> Iterator[tuple[str, str, str]]:
     scenario = record.scenario
     sections = {
         "server": scenario.cluster.server,
+        "broker": scenario.cluster.broker,
+        "controller": scenario.cluster.controller,
         "zoo": scenario.cluster.zoo,
         "topic": scenario.topic.config,
     }

@@ -37,7 +37,7 @@ from harness.model.scenario import (
 from harness.model.spelling import did_you_mean
 from harness.release import SCENARIOS
 from harness.scenario.entries import entry_name
-from harness.scenario.kafka.release import in_one_spelling
+from harness.scenario.kafka.release import in_one_spelling, without_session
 from harness.scenario.no_effect import in_file, in_settings
 from harness.scenario.overrides import lay_over, misplaced
 from harness.scenario.rules import problems
@@ -110,8 +110,16 @@ def _table_at(tables: Any, path: str) -> dict[str, Any]:
 def opened(which: str, settings: Mapping[str, Any]) -> Opened:
     """A shipped scenario by name or any file by path. Raises ScenarioError."""
     path = scenario_path(which)
-    found = in_one_spelling(read_raw(path), settings)
+    found = in_one_spelling(read_raw(path), settings, read_raw(path, only_users=True))
     return Opened(which=which, path=path, raw=found.raw, settings=found.settings, notes=found.notes)
+
+
+def names_its_kafka(which: str, settings: Mapping[str, Any]) -> bool:
+    """Whether a scenario, or what is set on top of it, says which Kafka it is of, or who keeps its
+    metadata. Raises ScenarioError."""
+    own = _table_at(read_raw(scenario_path(which)), "cluster")
+    set_ = {path.removeprefix("cluster.") for path in settings}
+    return bool({"kafka", "metadata"} & (own.keys() | set_))
 
 
 def with_overrides(
@@ -176,8 +184,13 @@ def tables_in(path: Path, name: str) -> dict[str, Any]:
         raise ScenarioError(f"{name}: cannot be read: {error.strerror}") from None
 
 
-def read_raw(path: Path, seen: tuple[Path, ...] = ()) -> dict[str, Any]:
-    """The file's tables with those that it extends below them; not yet checked."""
+def read_raw(
+    path: Path, seen: tuple[Path, ...] = (), *, only_users: bool = False
+) -> dict[str, Any]:
+    """The file's tables with those that it extends below them, not yet checked; `only_users`:
+    without what shipped scenarios say."""
+    if only_users and path.is_relative_to(SCENARIOS):
+        return {}
     raw = tables_in(path, path.name)
     base = raw.pop("extends", None)
     whole = raw
@@ -187,8 +200,9 @@ def read_raw(path: Path, seen: tuple[Path, ...] = ()) -> dict[str, Any]:
         if path in seen:
             raise ScenarioError(f"{path.name}: extends itself; remove one `extends`")
         beside = path.parent / f"{base}.toml"
-        below = read_raw(beside if beside.is_file() else scenario_path(base), (*seen, path))
-        whole = _merge(below, raw)
+        file = beside if beside.is_file() else scenario_path(base)
+        below = read_raw(file, (*seen, path), only_users=only_users)
+        whole = _merge(without_session(below, raw), raw)
     for sentence in in_file(raw, whole):
         raise ScenarioError(f"{path.name}: {sentence}")
     return whole

@@ -22,6 +22,7 @@ from harness.cluster.backend import Backend
 from harness.cluster.backends import BACKENDS
 from harness.cluster.capabilities import Disks, Dumps, Foreign
 from harness.cluster.node_settings import ClusterSettings, effective, settings_of
+from harness.config_files.settings import ConfigFileError
 from harness.distribution import kafka_home
 from harness.model.campaigns.matrix import Place
 from harness.model.plan import Step
@@ -37,6 +38,7 @@ from harness.scenario.client_keys import with_lines, wrong_value
 from harness.scenario.kafka.keys import has_keys, other_kafka, release_on
 from harness.scenario.kafka.modes import group_problem, mode_of
 from harness.scenario.kafka.notes import kraft_notes
+from harness.scenario.layers.broker_files import mode_of_file
 from harness.scenario.layers.lay import Files, by_layer, lay
 from harness.scenario.layers.read_files import read_files
 from harness.scenario.overrides import RELEASE
@@ -134,7 +136,8 @@ def prepare(request: Request) -> Prepared:
         raise ScenarioError(
             f"--backend {request.backend}: unknown; choose one of {', '.join(BACKENDS)}"
         )
-    own = file.opened(request.scenario, _settings_with_home(request))
+    settings, picked = _settings_with_home(request)
+    own = file.opened(request.scenario, settings)
     _check_release(request, own)
     files, of_files = _files(request, own)
     laid = lay(own, files)
@@ -154,6 +157,7 @@ def prepare(request: Request) -> Prepared:
     backend = BACKENDS[request.backend]
     if why := backend.refuses(resolved) or other_kafka(backend, resolved):
         raise ScenarioError(f"{request.scenario}: --backend {request.backend}: {why}")
+    of_kraft = kraft_notes(resolved, laid.origins)
     try:
         record = RunRecord(
             scenario=resolved,
@@ -165,9 +169,7 @@ def prepare(request: Request) -> Prepared:
             differences=_differences(producer, consumer),
             layers=laid.origins,
             shown_demands=dict(laid.shown_demands),
-            notes=tuple(
-                dict.fromkeys((*own.notes, *of_files, *laid.notes, *kraft_notes(resolved)))
-            ),
+            notes=tuple(dict.fromkeys((*picked, *own.notes, *of_files, *laid.notes, *of_kraft))),
             time_limit_s=request.time_limit_s or time_limit_s(resolved, steps),
             kafka_home=str(request.kafka_home) if request.kafka_home else None,
             keep=request.keep,
@@ -218,17 +220,28 @@ def _foreign(request: Request, shape: Scenario) -> bool:
     return Foreign in BACKENDS[request.backend].capabilities(shape)
 
 
-def _settings_with_home(request: Request) -> Mapping[str, Any]:
-    """What is set on top, with the release of the user's own build, where there is one. Raises
-    ScenarioError for a folder that is no Kafka; a Kafka that was not fetched is no wrong argument.
+def _settings_with_home(request: Request) -> tuple[Mapping[str, Any], list[str]]:
+    """What is set on top, with the release of the user's own build, where there is one, and the
+    mode that a file of its brokers is for, where nobody names one; notes. Raises ScenarioError for
+    a folder that is no Kafka; a Kafka that was not fetched is no wrong argument.
     """
     if request.kafka_home is None:
-        return request.settings
+        return request.settings, []
     try:
         home = kafka_home.find_kafka(request.kafka_home)
     except kafka_home.KafkaHomeError as error:
         raise ScenarioError(f"--kafka-home: {error}") from None
-    return {**request.settings, RELEASE: home.version}
+    settings = {**request.settings, RELEASE: home.version}
+    if file.names_its_kafka(request.scenario, request.settings):
+        return settings, []
+    try:
+        mode = mode_of_file(request.server_properties, home.version)
+    except ConfigFileError:  # which is told with all that is wrong
+        mode = None
+    if mode is None:
+        return settings, []
+    note = f"cluster.metadata is {mode}, as process.roles of {request.server_properties} says"
+    return {**settings, "cluster.metadata": mode}, [note]
 
 
 def _check_release(request: Request, own: file.Opened) -> None:

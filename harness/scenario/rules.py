@@ -20,7 +20,7 @@ from harness.nemesis.target import Setting, Target
 from harness.nemesis.targets import TARGETS, target_of
 from harness.nemesis.verbs import VERBS
 from harness.scenario.entries import entry_name
-from harness.scenario.kafka.modes import mode_of, without_effect
+from harness.scenario.kafka.modes import MINIMUM, counts_in, mode_of, without_effect
 from harness.scenario.overlaps import contradictions
 from harness.scenario.timing import problems_of_times, timing_problems
 
@@ -32,7 +32,6 @@ OF_TRANSACTIONS = frozenset(
 )
 A_GROUP = "workload.group_consumers or workload.transformers"
 OF_GROUPS = OF_COMMITS | {"skipped", "reprocessed", "two-owners", "unowned-partition"}
-_MINIMUM = "min.insync.replicas"
 OF_TRANSFORMERS = frozenset({"no-output", "two-outputs"})
 
 
@@ -59,12 +58,16 @@ def _cluster_problems(scenario: Scenario) -> list[str]:
             f"topic.replication_factor is {topic.replication_factor} but cluster.brokers is "
             f"{cluster.brokers}: lower the one or raise the other"
         )
-    problems += [*_replica_problems(scenario), *broker_limits.problems(cluster.server)]
-    if cluster.racks and "broker.rack" in cluster.server:
-        problems.append(
-            "cluster.server.broker.rack puts all brokers into one rack, and cluster.racks into "
-            "several: remove one of them"
-        )
+    problems += [
+        *_replica_problems(scenario),
+        *broker_limits.problems(cluster.server, cluster.broker),
+    ]
+    problems += [
+        f"cluster.{section}.broker.rack puts all brokers into one rack, and cluster.racks into "
+        "several: remove one of them"
+        for section in ("server", "broker")
+        if cluster.racks and "broker.rack" in getattr(cluster, section)
+    ]
     if cluster.racks and scenario.workload.read_via == "follower":
         problems.append(
             'workload.read_via = "follower": a follower is found by a rack of its own: remove it, '
@@ -110,13 +113,18 @@ def _replica_problems(scenario: Scenario) -> list[str]:
     """Numbers of replicas that the topic, or one of Kafka's own that is used, cannot have."""
     cluster, topic, work = scenario.cluster, scenario.topic, scenario.workload
     problems = []
-    for where, keys in (("topic.config", topic.config), ("cluster.server", cluster.server)):
-        minimum = keys.get(_MINIMUM)
+    of_nodes = {
+        f"cluster.{section}": getattr(cluster, section)
+        for section in ("server", "broker", "controller")
+        if counts_in(section, MINIMUM, cluster)
+    }
+    for where, keys in {"topic.config": topic.config, **of_nodes}.items():
+        minimum = keys.get(MINIMUM)
         if minimum is not None and not str(minimum).isdecimal():
-            problems.append(f"{where}.{_MINIMUM} is {minimum!r}, not a whole number")
+            problems.append(f"{where}.{MINIMUM} is {minimum!r}, not a whole number")
         elif minimum is not None and int(minimum) > topic.replication_factor:
-            told = f"{where}.{_MINIMUM} is {minimum} but topic.replication_factor is "
-            if keys is topic.config or _MINIMUM not in topic.config:
+            told = f"{where}.{MINIMUM} is {minimum} but topic.replication_factor is "
+            if keys is topic.config or MINIMUM not in topic.config:
                 problems.append(
                     f"{told}{topic.replication_factor}: no send with acks=all could ever succeed"
                 )
@@ -126,7 +134,7 @@ def _replica_problems(scenario: Scenario) -> list[str]:
     }
     for name in (each for each, needed in used.items() if needed):
         key = f"{name}.replication.factor"
-        replicas = str(cluster.server.get(key, 1))
+        replicas = str(cluster.of_brokers.get(key, 1))
         if replicas.isdecimal() and int(replicas) > cluster.brokers:
             problems.append(
                 f"cluster.server.{key} is {replicas} but cluster.brokers is {cluster.brokers}: "
@@ -269,7 +277,7 @@ def _takes_offsets(scenario: Scenario) -> str | None:
     """What leaves offsets without a record; None: nothing."""
     if "transactional.id" in scenario.workload.producer:
         return "transactions take offsets of their own"
-    settings = {**scenario.cluster.server, **scenario.topic.config}
+    settings = {**scenario.cluster.of_brokers, **scenario.topic.config}
     policy = settings.get("cleanup.policy", settings.get("log.cleanup.policy", "delete"))
     return "the log is compacted" if "compact" in str(policy) else None
 

@@ -64,7 +64,7 @@ _LIMITS = {
 
 def problems_of_times(scenario: Scenario) -> list[str]:
     """Times of clients that their brokers would refuse."""
-    server, work = scenario.cluster.server, scenario.workload
+    server, work = scenario.cluster.of_brokers, scenario.workload
     others = scenario.backend.external.bootstrap or scenario.backend.kubernetes.attach.namespace
     asked: list[tuple[Role, str, str, str]] = []
     if has_group(work) and of_classic_protocol(work.consumer):

@@ -68,8 +68,8 @@ def there_already(scenario: Scenario, part: ExternalPart | AttachPart, where: st
     for endpoint in part.bootstrap:
         if not re.fullmatch(r".+:\d{1,5}", endpoint):
             yield f"{where}.bootstrap: {endpoint!r} is not host:port"
-    for section, settings in (("server", scenario.cluster.server), ("zoo", scenario.cluster.zoo)):
-        for key in settings:
+    for section in ("server", "broker", "controller", "features", "zoo"):
+        for key in getattr(scenario.cluster, section):
             yield (
                 f"cluster.{section}.{key}: the settings of this cluster are not the harness's: "
                 "remove the key"

@@ -264,10 +264,12 @@ UPGRADES: Final[dict[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {1: _fr
 def _problems(record: RunRecord) -> Iterator[str]:
     """A sentence with its key for each; nothing for a record of ours."""
     chosen = record.scenario
-    producer, server = chosen.workload.producer, chosen.cluster.server
+    producer, cluster = chosen.workload.producer, chosen.cluster
     yield from _named("scenario.workload.producer", problem_of_producer(producer))
     yield from _named("scenario.topic.config", problem_of_settings(chosen.topic.config))
-    yield from _named("scenario.cluster.server", problem_of_settings(server))
+    for section in ("server", "broker", "controller"):
+        problem = problem_of_settings(getattr(cluster, section))
+        yield from _named(f"scenario.cluster.{section}", problem)
     if record.node_settings:
         yield from _named("node_settings.server", problem_of_settings(record.node_settings.server))
         controllers = record.node_settings.controller

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import re
+from typing import Annotated, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from harness.model.sections.kafka_releases import (
     DEFAULT,
+    SHORTEST_SESSION_MS,
     Metadata,
     default_metadata,
     keeps_elr,
     release_of,
 )
 from harness.model.sections.part import Listed, Part, Value
+
+_RELEASE: Final = r"^(\d+(\.\d+)+.*)?$"
 
 
 class ClusterPart(Part):
@@ -22,7 +26,7 @@ class ClusterPart(Part):
     kafka: Annotated[
         str,
         Field(
-            pattern=r"^(\d+(\.\d+)+.*)?$",
+            pattern=_RELEASE,
             description="the release, or a line, which means its newest pinned patch; "
             f"by default {DEFAULT}",
             examples=["4.4"],
@@ -51,7 +55,7 @@ class ClusterPart(Part):
     session_ms: Annotated[
         int | None,
         Field(
-            ge=100,
+            ge=SHORTEST_SESSION_MS,
             description="after how long without a word a broker counts as gone: ZooKeeper's "
             "session, or `broker.session.timeout.ms` with a heartbeat of two ninths of it; by "
             "default 6 s with ZooKeeper, and with KRaft Kafka's own 9 s",
@@ -115,10 +119,22 @@ class ClusterPart(Part):
         examples=[["my.plugin.key"]],
     )
 
+    @field_validator("kafka", mode="before")
+    @classmethod
+    def _is_a_release(cls, told: object) -> object:
+        if isinstance(told, str) and re.fullmatch(_RELEASE, told):
+            return told
+        raise ValueError('write a release or a line in quotes, as in "4.3.1" or "4.4"')
+
     @property
     def release(self) -> str:
         """The release that it runs."""
         return release_of(self.kafka)
+
+    @property
+    def of_brokers(self) -> dict[str, Value]:
+        """What its brokers have of server.properties."""
+        return {**self.server, **self.broker}
 
     @property
     def kept_by(self) -> Metadata:

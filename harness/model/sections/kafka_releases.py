@@ -28,6 +28,11 @@ DEFAULT: Final = "3.9.2"
 NEWEST: Final = PINNED[-1]
 OLDEST: Final = (2, 4)  # whose metadata tells reliable leader epochs (KAFKA-9212)
 KRAFT_SINCE, DYNAMIC_SINCE, ZOOKEEPER_BELOW = (3, 3), (3, 9), (4, 0)
+# After how long without a word a broker counts as gone: the setting, and Kafka's default in ms.
+ZOOKEEPERS_SESSION: Final = "zookeeper.session.timeout.ms"
+KRAFTS_SESSION: Final = "broker.session.timeout.ms"
+SESSION_MS: Final = {ZOOKEEPERS_SESSION: 18_000, KRAFTS_SESSION: 9_000}
+SHORTEST_SESSION_MS: Final = 100
 ELR: Final = "eligible.leader.replicas.version"  # a feature (KIP-966)
 ELR_SINCE: Final = (4, 1)  # by default
 UNCLEAN_SINCE: Final = (3, 9)  # unclean elections by KRaft's configuration (KAFKA-12670)

@@ -1,9 +1,11 @@
-"""Brokers' keys that count in one of Kafka's two ways to keep its metadata alone.
+"""Brokers' keys that count in one of Kafka's two ways to keep its metadata alone, and with KRaft in
+the brokers' file or in the controllers' alone.
 
-    broker.session.timeout.ms     KRaft's: in a cluster with ZooKeeper it does nothing
+    broker.session.timeout.ms     KRaft's: in a cluster with ZooKeeper it does nothing; and the
+                                  controllers', who end sessions
     zookeeper.session.timeout.ms  the other way round
 
-Source: Kafka 3.9's broker configurations; KIP-500, KIP-595, KIP-631, KIP-848.
+Source: Kafka 3.9's broker configurations; KIP-500, KIP-595, KIP-631, KIP-848, KIP-858, KIP-966.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ from typing import Any, Literal
 from harness.config_files.settings import reason_for
 from harness.model.client_settings import of_classic_protocol
 from harness.model.sections.cluster import ClusterPart
+from harness.model.sections.kafka_releases import KRAFTS_SESSION
 
+UNCLEAN, MINIMUM = "unclean.leader.election.enable", "min.insync.replicas"
 Mode = Literal["zookeeper", "kraft"]
 
 _NAMES = {"zookeeper": "ZooKeeper", "kraft": "KRaft"}
@@ -22,7 +26,7 @@ _NAMES = {"zookeeper": "ZooKeeper", "kraft": "KRaft"}
 ONLY: dict[Mode, tuple[str, ...]] = {
     "kraft": (
         "broker.heartbeat.interval.ms",
-        "broker.session.timeout.ms",
+        KRAFTS_SESSION,
         "controller.listener.names",
         "controller.quorum.",
         "group.consumer.",
@@ -32,6 +36,7 @@ ONLY: dict[Mode, tuple[str, ...]] = {
         "group.coordinator.threads",
         "group.share.",
         "initial.broker.registration.timeout.ms",
+        "log.dir.failure.timeout.ms",
         "metadata.log.",
         "metadata.max.idle.interval.ms",
         "metadata.max.retention.",
@@ -62,6 +67,16 @@ def without_effect(key: str, mode: Mode) -> str | None:
     other: Mode = "kraft" if mode == "zookeeper" else "zookeeper"
     why = f"this cluster uses {_NAMES[mode]}, and the key belongs to {_NAMES[other]}"
     return reason_for(key, dict.fromkeys(ONLY[other], why))
+
+
+def counts_in(section: str, key: str, cluster: ClusterPart) -> bool:
+    """Whether a key counts in that section, of those of [cluster] with brokers' keys: controllers
+    that are nodes of their own look at their own file."""
+    if section == "server" or cluster.kept_by != "kraft":
+        return True
+    if key in (UNCLEAN, KRAFTS_SESSION) or (key == MINIMUM and cluster.has_elr):
+        return section == "controller"
+    return key != MINIMUM or section == "broker"
 
 
 def group_problem(consumer: Mapping[str, Any], mode: Mode) -> str | None:

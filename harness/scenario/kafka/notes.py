@@ -3,23 +3,25 @@
     topic.leader = "controller"              any broker, where the controller is none
     unclean.leader.election.enable = true    nothing below 3.9: controllers do not look at it
     [cluster.broker] min.insync.replicas     nothing where eligible leaders are kept: that of the
-                                             controllers counts
+                                             controllers counts, and only theirs, as always of
+                                             sessions and unclean elections
 
 Source: KAFKA-12670 (unclean elections by configuration, 3.9); KIP-966; tried on 4.0.2 and 4.3.1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from harness.model.kafka_text import kafka_text
 from harness.model.scenario import Scenario
 from harness.model.sections.kafka_releases import UNCLEAN_SINCE, numbers
+from harness.scenario.kafka.modes import UNCLEAN, counts_in
 
-_UNCLEAN, _MINIMUM = "unclean.leader.election.enable", "min.insync.replicas"
+Origins = Mapping[str, Mapping[str, str]]  # section -> key -> where its value comes from
 
 
-def kraft_notes(chosen: Scenario) -> Iterator[str]:
+def kraft_notes(chosen: Scenario, origins: Origins) -> Iterator[str]:
     """Nothing for a cluster with ZooKeeper."""
     cluster, topic = chosen.cluster, chosen.topic
     if cluster.has_zookeeper:
@@ -29,17 +31,27 @@ def kraft_notes(chosen: Scenario) -> Iterator[str]:
             'topic.leader = "controller" is any broker here: the controller is none of them '
             '(cluster.metadata = "kraft")'
         )
-    set_ = {"topic.config": topic.config, "cluster.server": cluster.server}
-    for where, settings in {**set_, "cluster.controller": cluster.controller}.items():
-        allowed = kafka_text(settings.get(_UNCLEAN, False)) == "true"
-        if allowed and numbers(cluster.release) < UNCLEAN_SINCE:
+    sections = {each: getattr(cluster, each) for each in ("server", "broker", "controller")}
+    for section, settings in {"topic": topic.config, **sections}.items():
+        known = section == "topic" or counts_in(section, UNCLEAN, cluster)
+        allowed = kafka_text(settings.get(UNCLEAN, False)) == "true"
+        if known and allowed and numbers(cluster.release) < UNCLEAN_SINCE:
             yield (
-                f"{where}.{_UNCLEAN} does nothing: the controllers of Kafka {cluster.release} do "
-                'not look at it, from 3.9 on they do; the verb elect has how = "unclean"'
+                f"{_told(section, UNCLEAN, origins)} does nothing: the controllers of Kafka "
+                f"{cluster.release} do not look at it, from 3.9 on they do; the verb elect has "
+                'how = "unclean"'
             )
-    if _MINIMUM in cluster.broker and cluster.has_elr:
-        yield (
-            f"cluster.broker.{_MINIMUM} does nothing: Kafka {cluster.release} keeps eligible "
-            "leader replicas, and the controllers' own counts: set it in cluster.server, or for "
-            "the topic"
-        )
+    for section, other in (("broker", "controllers"), ("controller", "brokers")):
+        for key in sections[section]:
+            if not counts_in(section, key, cluster):
+                yield (
+                    f"{_told(section, key, origins)} does nothing: Kafka {cluster.release} takes "
+                    f"it from the {other}' file: set it in cluster.server, which both have"
+                )
+
+
+def _told(section: str, key: str, origins: Origins) -> str:
+    """A key with its place, where that is a file's line."""
+    path = "topic.config" if section == "topic" else f"cluster.{section}"
+    place = origins.get(section, {}).get(key, "")
+    return f"{path}.{key}{f' ({place})' if ', line ' in place else ''}"

@@ -18,13 +18,26 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
-from harness.model.sections.kafka_releases import DEFAULT, default_metadata, release_of
+from harness.model.sections.kafka_releases import (
+    DEFAULT,
+    KRAFTS_SESSION,
+    SESSION_MS,
+    SHORTEST_SESSION_MS,
+    ZOOKEEPERS_SESSION,
+    default_metadata,
+    release_of,
+)
 
-_ZOOKEEPERS: Final = "zookeeper.session.timeout.ms"
-_KRAFTS, _HEARTBEAT = "broker.session.timeout.ms", "broker.heartbeat.interval.ms"
+_HEARTBEAT: Final = "broker.heartbeat.interval.ms"
 _HEARTBEATS_SHARE: Final = 2 / 9
+_KAFKAS_WORDS: Final = (*SESSION_MS, _HEARTBEAT)  # for a session
+_OF_NODES: Final = ("server", "broker", "controller")
+_TABLES: Final = {
+    "cluster": "",
+    **{f"cluster.{each}": each for each in (*_OF_NODES, "features", "zoo")},
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,15 +49,21 @@ class Spelled:
     notes: tuple[str, ...]
 
 
-def in_one_spelling(raw: Mapping[str, Any], settings: Mapping[str, Any]) -> Spelled:
-    """The same scenario. What is wrong in itself is left as it is, for the model to refuse."""
+def in_one_spelling(
+    raw: Mapping[str, Any], settings: Mapping[str, Any], users: Mapping[str, Any] | None = None
+) -> Spelled:
+    """The same scenario. What is wrong in itself is left as it is, for the model to refuse.
+
+    `users`: what of the tables the user's own files say, by default all: a note tells of nothing
+    that a shipped scenario leaves out by itself."""
     tables, laid = copy.deepcopy(dict(raw)), dict(settings)
     own = tables.get("cluster", {})
-    if not isinstance(own, dict) or "cluster" in laid:
+    if not isinstance(own, dict):
         return Spelled(raw=tables, settings=laid, notes=())
+    laid = _by_key(own, laid)
     told = {key: laid.get(f"cluster.{key}", own.get(key, "")) for key in ("kafka", "metadata")}
     if not all(isinstance(each, str) for each in told.values()):
-        return Spelled(raw=tables, settings=laid, notes=())
+        return Spelled(raw=copy.deepcopy(dict(raw)), settings=dict(settings), notes=())
     release = release_of(str(told["kafka"]))
     metadata = told["metadata"] or default_metadata(release)
     beside_zookeeper = metadata == "zookeeper"
@@ -56,12 +75,47 @@ def in_one_spelling(raw: Mapping[str, Any], settings: Mapping[str, Any]) -> Spel
     for key in ("kafka", "metadata", *unused):
         own.pop(key, None)
         laid.pop(f"cluster.{key}", None)
-    notes = _left_out(own, laid, ("controller", "features") if beside_zookeeper else ("zoo",))
+    named = (raw if users is None else users).get("cluster", {})
+    nobodys = ("controller", "features") if beside_zookeeper else ("zoo",)
+    notes = _left_out(own, laid, nobodys, named)
     if not (beside_zookeeper and release == DEFAULT):
         own |= {"kafka": release, "metadata": metadata}
     if own or "cluster" in tables:
         tables["cluster"] = own
     return Spelled(raw=tables, settings=laid, notes=notes)
+
+
+def without_session(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """A scenario's tables without its session in Kafka's own words, where one that extends it names
+    session_ms."""
+    cluster = below.get("cluster")
+    named = above.get("cluster")
+    if not (isinstance(cluster, dict) and isinstance(named, dict) and "session_ms" in named):
+        return dict(below)
+    return {**below, "cluster": {key: _sessionless(key, told) for key, told in cluster.items()}}
+
+
+def _sessionless(section: str, told: Any) -> Any:
+    if section not in _OF_NODES or not isinstance(told, dict):
+        return told
+    return {key: value for key, value in told.items() if key not in _KAFKAS_WORDS}
+
+
+def _by_key(own: dict[str, Any], laid: Mapping[str, Any]) -> dict[str, Any]:
+    """What is set, with each key of [cluster] and its sections by itself: a table that is set as a
+    whole takes the place of the file's, and of what was set of it before."""
+    told: dict[str, Any] = {}
+    for path, value in laid.items():
+        if path not in _TABLES or not isinstance(value, dict):
+            told[path] = value
+            continue
+        if section := _TABLES[path]:
+            own.pop(section, None)
+        else:
+            own.clear()
+        told = {each: of for each, of in told.items() if not each.startswith(f"{path}.")}
+        told |= _by_key(own, {f"{path}.{key}": each for key, each in value.items()})
+    return told
 
 
 def _moved(own: dict[str, Any], laid: dict[str, Any], section: str, into: str) -> None:
@@ -74,29 +128,35 @@ def _moved(own: dict[str, Any], laid: dict[str, Any], section: str, into: str) -
 
 def _session(own: dict[str, Any], laid: dict[str, Any], *, beside_zookeeper: bool) -> None:
     """session_ms in Kafka's own words; a number that is none stays."""
-    if isinstance(ms := own.get("session_ms"), int) and isinstance(own.get("server", {}), dict):
+    if _is_session(ms := own.get("session_ms")) and isinstance(own.get("server", {}), dict):
         del own["session_ms"]
         own["server"] = {**_in_kafkas_words(ms, beside_zookeeper), **own.get("server", {})}
-    if isinstance(ms := laid.get("cluster.session_ms"), int):
+    if _is_session(ms := laid.get("cluster.session_ms")):
         del laid["cluster.session_ms"]
+        own |= {key: _sessionless(key, told) for key, told in own.items()}
         for key, value in _in_kafkas_words(ms, beside_zookeeper).items():
             laid.setdefault(f"cluster.server.{key}", value)
 
 
+def _is_session(ms: Any) -> TypeGuard[int]:
+    return type(ms) is int and ms >= SHORTEST_SESSION_MS
+
+
 def _in_kafkas_words(ms: int, beside_zookeeper: bool) -> dict[str, int]:
     if beside_zookeeper:
-        return {_ZOOKEEPERS: ms}
-    return {_KRAFTS: ms, _HEARTBEAT: max(1, round(ms * _HEARTBEATS_SHARE))}
+        return {ZOOKEEPERS_SESSION: ms}
+    return {KRAFTS_SESSION: ms, _HEARTBEAT: max(1, round(ms * _HEARTBEATS_SHARE))}
 
 
 def _left_out(
-    own: dict[str, Any], laid: dict[str, Any], sections: tuple[str, ...]
+    own: dict[str, Any], laid: dict[str, Any], sections: tuple[str, ...], named: Any
 ) -> tuple[str, ...]:
-    """What there is nobody for, taken out, and one note of it."""
+    """What there is nobody for, taken out, and one note of what somebody `named` of it."""
     found = []
     for section in sections:
         paths = [path for path in laid if path.startswith(f"cluster.{section}.")]
-        if own.pop(section, None) or paths:
+        own.pop(section, None)
+        if paths or (isinstance(named, Mapping) and named.get(section)):
             found.append(f"cluster.{section}")
         for path in paths:
             del laid[path]

@@ -4,7 +4,8 @@
     listeners=..., log.dirs=...      left out: one note names all such keys, and never a value
     metric.reporters=com.acme.R      left out where no jar has that class: no broker would start
     process.roles=broker             without effect in a cluster with ZooKeeper: a note; with KRaft
-                                     the harness's, as the quorum's keys are
+                                     the harness's, as the quorum's keys are, and the file is the
+                                     brokers' alone: [cluster.broker]
 
 Whether Kafka knows a key is asked with those of the scenario (harness.scenario.kafka.keys).
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Final, Literal
 
 from harness.clients.plugins import may_be_a_plugins
 from harness.cluster.broker_limits import BUFFER, MOST_BUFFER
@@ -29,6 +31,7 @@ from harness.config_files.settings import (
 from harness.config_files.strimzi import PARTITIONS, REPLICAS
 from harness.distribution.documented import is_class
 from harness.distribution.known_keys import Keys
+from harness.model.sections.kafka_releases import Metadata, cannot_be
 from harness.model.spelling import is_known
 from harness.scenario.kafka.modes import ONLY, Mode, without_effect
 
@@ -75,15 +78,47 @@ _KRAFTS = {
 }
 
 
+_ROLES: Final = "process.roles"
+# Whose settings a server.properties has, by the section of [cluster] that they go into.
+Section = Literal["server", "broker", "controller"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerFile:
     """The settings of a user's server.properties, or of a topic's file."""
 
+    section: Section = "server"
     settings: Mapping[str, str] = field(default_factory=dict)
     lines: Mapping[str, str] = field(default_factory=dict)  # key -> "FILE, line N"
     told: Mapping[str, str] = field(default_factory=dict)  # key -> "FILE, line N: NAME (KEY)"
     notes: tuple[str, ...] = ()
     wrong: Mapping[str, str] = field(default_factory=dict)  # key -> why its line cannot be used
+
+
+def mode_of_file(path: Path | None, release: str) -> Metadata | None:
+    """Where the brokers of a server.properties keep their metadata, by its process.roles; None
+    where it has none, or where the release cannot be run so. Raises ConfigFileError."""
+    roles = frozenset() if path is None else _roles_of(_read(path))
+    if not roles:
+        return None
+    mode: Metadata = "kraft-combined" if roles >= {"broker", "controller"} else "kraft"
+    return None if cannot_be(release, mode) else mode
+
+
+def _read(path: Path) -> FileSettings:
+    return read_config_file(path, "server", (*_LEFT_OUT, *ONLY["kraft"]))
+
+
+def _roles_of(file: FileSettings) -> frozenset[str]:
+    told = [each.value for each in file.settings if each.key == _ROLES]
+    return frozenset(role.strip() for text in told for role in text.split(",") if role.strip())
+
+
+def _section_of(roles: frozenset[str]) -> Section:
+    """Both roles', or nobody's that is told, is everybody's."""
+    if roles == {"broker"}:
+        return "broker"
+    return "controller" if roles == {"controller"} else "server"
 
 
 def read_server_properties(
@@ -100,7 +135,8 @@ def read_server_properties(
     `known`: the brokers' keys, where they are known; `others`: those of topics, too. `lacks`:
     whether it is known that no jar has a class. Raises ConfigFileError.
     """
-    file = read_config_file(path, "server", (*_LEFT_OUT, *ONLY["kraft"]))
+    file = _read(path)
+    section = _section_of(_roles_of(file)) if mode == "kraft" else "server"
     harness_owns = {**_KRAFTS, **_LEFT_OUT} if mode == "kraft" else _LEFT_OUT
     left_out: dict[str, str] = {}
     absent = []
@@ -129,7 +165,12 @@ def read_server_properties(
         for each in of_classes
     ]
     used = [_with_memory(each, notes) for each in kept if each not in of_classes]
-    return _used(file, used, [*left_out_note(file.path, left_out), *notes])
+    if section != "server":
+        notes.append(
+            f"{file.path} is for the {section}s alone, as its {_ROLES} says: cluster.{section}"
+        )
+    found = _used(file, used, [*left_out_note(file.path, left_out), *notes])
+    return replace(found, section=section)
 
 
 def _with_memory(setting: Setting, notes: list[str]) -> Setting:

@@ -2,7 +2,8 @@
 
     clients    the defaults of one client, the scenario's section (beside a file its times alone),
                the file, --set            harness.clients.defaults
-    brokers    the harness's defaults, the scenario's, the file, --set
+    brokers    the harness's defaults, the scenario's, the file, --set; a file of KRaft's that is
+               one role's goes into [cluster.broker] or [cluster.controller]
     topic      the scenario's, the topic's file, --set; unclean elections and min.insync.replicas of
                a broker's file win over the scenario's
 
@@ -15,7 +16,7 @@ Once a file has replaced something, what the scenario demands of its own clients
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,13 +43,13 @@ from harness.model.scenario import Scenario, ScenarioError, TopicPart, WorkloadP
 from harness.model.worker_kinds import KINDS, asked_for
 from harness.scenario import file
 from harness.scenario.client_keys import with_lines
+from harness.scenario.kafka.modes import counts_in
 from harness.scenario.layers.broker_files import BrokerFile, numbers_of
 from harness.scenario.layers.demands import parted
 from harness.scenario.layers.topic_synonyms import DECISIVE, in_vain
 from harness.scenario.rules import OF_TRANSACTIONS, problems
 
 _INSTANCE, _TRANSACTIONAL = "group.instance.id", "transactional.id"
-_OF_NODES = {"server": "cluster.server", "topic": "topic.config"}
 _NEW_TOPIC = {
     key: TopicPart.model_fields[key].default for key in ("partitions", "replication_factor")
 }
@@ -101,8 +102,10 @@ def lay(own: file.Opened, files: Files) -> Laid:
         told = str(error)
         for role in ROLES:
             told = with_lines(told, f"workload.{role}", config[role], origins[str(role)])
-        for whose, section in _OF_NODES.items():
+        sections = ("cluster.server", f"cluster.{files.server.section}", "topic.config")
+        for section in dict.fromkeys(sections):
             part, name = section.split(".")
+            whose = "topic" if part == "topic" else name
             told = with_lines(told, section, tables[part][name], origins[whose])
         raise ScenarioError(told) from None
     return Laid(
@@ -127,26 +130,30 @@ def by_layer(origins: Mapping[str, str], config: Mapping[str, Any]) -> str:
 def with_broker_files(own: file.Opened, files: Files) -> tuple[dict[str, Any], list[str], bool]:
     """A scenario's tables with a broker's and a topic's file between it and what is set; notes;
     and whether something of the scenario was replaced."""
-    (server, set_server), (config, set_config) = map(own.own_and_set, _OF_NODES.values())
+    whose, cluster = files.server.section, own.shape().cluster
+    sections = ("cluster.server", f"cluster.{whose}", "topic.config")
+    (server, set_server), (part, set_part), (config, set_config) = map(own.own_and_set, sections)
     topic, set_topic = own.own_and_set("topic")
+    given = {**set_server, **set_part}
     of_server, of_topic = files.server.settings, dict(files.topic.settings)
-    fit = fitted(server, of_server, set_server)
+    counting = {k: value for k, value in of_server.items() if counts_in(whose, k, cluster)}
+    fit = fitted({**server, **part}, of_server, given)
     numbers = {key: of_topic.pop(name) for key, name in numbers_of(files.topic).items()}
     decisive: dict[str, str] = {
-        key: set_server.get(key, of_server[key])
+        key: given.get(key, counting[key])
         for key in DECISIVE
-        if key in of_server and key in config and key not in of_topic and key not in set_config
+        if key in counting and key in config and key not in of_topic and key not in set_config
     }
     notes = [
-        f"{'--set: ' + key if key in set_server else files.server.told[key]} = "
+        f"{'--set: ' + key if key in given else files.server.told[key]} = "
         f"{kafka_text(value)} is the run's topic's, in place of the "
         f"scenario's topic.config.{key} = {kafka_text(config[key])}"
         for key, value in decisive.items()
     ]
     gone = {
         "server": {
-            **_changed(server, of_server),
-            **{key: value for key, value in server.items() if key not in fit.own},
+            **_changed({**server, **part}, counting),
+            **{k: value for k, value in {**server, **part}.items() if k not in fit.own},
         },
         "topic": {**_changed(config, of_topic), **_changed(topic, numbers)},
     }
@@ -155,23 +162,27 @@ def with_broker_files(own: file.Opened, files: Files) -> tuple[dict[str, Any], l
         for whose, values in gone.items()
         if values
     ]
-    whole = {**of_server, **set_server}
+    whole = {**of_server, **given}
     notes += [
         f"{key} is {value} here, to fit {other} = {kafka_text(whole[other])}"
         for key, (value, other) in fit.added.items()
     ]
     tables = own.tables()
     added = {key: value for key, (value, _) in fit.added.items()}
-    brokers = {**fit.own, **added, **of_server, **set_server}
+    of_both = {**{k: server[k] for k in server if k in fit.own}, **added, **set_server}
+    of_one = of_both if whose == "server" else {k: part[k] for k in part if k in fit.own}
+    of_file = {k: value for k, value in of_server.items() if k not in given}
+    nodes = {"server": of_both, whose: {**of_one, **of_file, **set_part}}
     topics = {**config, **decisive, **of_topic, **set_config}
     of_topic_itself = {
         **dict(tables.get("topic") or {}),
         **{key: _number(text) for key, text in numbers.items() if key not in set_topic},
     }
-    tables["cluster"] = {**dict(tables.get("cluster") or {}), "server": brokers}
+    tables["cluster"] = {**dict(tables.get("cluster") or {}), **nodes}
     tables["topic"] = {**of_topic_itself, "config": topics}
     has = {**_NEW_TOPIC, **of_topic_itself, **topics}
-    notes += _in_vain(files.server, has, {**_ours(own), **brokers}, decisive)
+    brokers = {**_ours(own), **nodes["server"], **nodes[whose]}
+    notes += _in_vain(replace(files.server, settings=counting), has, brokers, decisive)
     return tables, notes, bool(decisive or any(gone.values()))
 
 
@@ -199,29 +210,28 @@ def _ours(own: file.Opened) -> Mapping[str, Any]:
 def _origins_of_nodes(opened: file.Opened, files: Files, tables: Mapping[str, Any]) -> Origins:
     """Where the nodes' and the topic's settings come from."""
     found: Origins = {}
-    _, of_brokers = opened.own_and_set(_OF_NODES["server"])
+    section, cluster = files.server.section, opened.shape().cluster
+    given = [opened.own_and_set(f"cluster.{each}")[1] for each in ("server", section)]
     decisive = {
-        key: SET if key in of_brokers else Path(line).name
+        key: SET if any(key in each for each in given) else Path(line).name
         for key, line in files.server.lines.items()
-        if key in DECISIVE
+        if key in DECISIVE and counts_in(section, key, cluster)
     }
-    for whose, below, of_file in (("server", {}, files.server), ("topic", decisive, files.topic)):
-        own, given = opened.own_and_set(_OF_NODES[whose])
-        part, name = _OF_NODES[whose].split(".")
-        now = tables[part][name]
+    for whose in ("server", "broker", "controller", "zoo", "topic"):
+        path = "topic.config" if whose == "topic" else f"cluster.{whose}"
+        own, set_ = opened.own_and_set(path)
+        now = tables["topic"]["config"] if whose == "topic" else tables["cluster"].get(whose, own)
+        of_file = {"topic": files.topic.lines, section: files.server.lines}.get(whose, {})
         ours = _ours(opened) if whose == "server" else {}
         origins = {
             **dict.fromkeys(ours, HARNESS),
             **dict.fromkeys((key for key in own if key in now), SCENARIO),
             **{key: "to fit others" for key in now if key in ours and key not in own},
-            **{key: origin for key, origin in below.items() if key in now},
-            **{key: Path(line).name for key, line in of_file.lines.items() if key in now},
-            **dict.fromkeys(given, SET),
+            **{key: o for key, o in decisive.items() if whose == "topic" and key in now},
+            **{key: Path(line).name for key, line in of_file.items() if key in now},
+            **dict.fromkeys(set_, SET),
         }
         found[whose] = dict(sorted(origins.items()))
-    for whose in ("broker", "controller", "zoo"):
-        own, given = opened.own_and_set(f"cluster.{whose}")
-        found[whose] = {**dict.fromkeys(sorted(own), SCENARIO), **dict.fromkeys(given, SET)}
     return {whose: of for whose, of in found.items() if of or whose in ("server", "topic", "zoo")}
 
 

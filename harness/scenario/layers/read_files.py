@@ -52,7 +52,7 @@ def read_files(
     server, topic = _of_nodes(own, paths, release, wrong)
     files = Files(clients=clients, paths=paths, server=server, topic=topic)
     with_files, _, _ = with_broker_files(own, files)
-    lines = {"cluster.server": _not_set(own, "cluster.server", server.told)}
+    lines = {f"cluster.{server.section}": _not_set_of_nodes(own, server, server.told)}
     # A broker's file says what the topic has of what decides losses, too.
     decisive = {k: line for k, line in server.told.items() if k in DECISIVE}
     lines["topic.config"] = _not_set(own, "topic.config", {**decisive, **topic.told})
@@ -95,9 +95,14 @@ def _of_nodes(
             topic = read_topic_config(paths["topic"])
     except ConfigFileError as error:
         wrong += error.sentences
-    wrong += _not_set(own, "cluster.server", server.wrong).values()
+    wrong += _not_set_of_nodes(own, server, server.wrong).values()
     wrong += _not_set(own, "topic.config", _not_set(own, "topic", topic.wrong)).values()
     return server, topic
+
+
+def _not_set_of_nodes(own: Opened, file: BrokerFile, lines: Mapping[str, str]) -> dict[str, str]:
+    of_both = _not_set(own, "cluster.server", lines)
+    return _not_set(own, f"cluster.{file.section}", of_both)
 
 
 def _not_set(own: Opened, section: str, lines: Mapping[str, str]) -> dict[str, str]:

@@ -14,9 +14,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from harness.model.kafka_text import kafka_text
+from harness.scenario.kafka.modes import MINIMUM, UNCLEAN
 
 # What decides what a cluster loses: who brings a broker's file asks about these.
-DECISIVE: Final = ("unclean.leader.election.enable", "min.insync.replicas")
+DECISIVE: Final = (UNCLEAN, MINIMUM)
 _HOURS, _MINUTES = 3_600_000, 60_000
 # A broker's key -> the topic's, and in how many of the topic's units the broker's counts.
 _SYNONYMS: dict[str, tuple[str, int]] = {

@@ -11,6 +11,7 @@ import pytest
 
 from harness.commands import up
 from harness.model.scenario import ScenarioError
+from harness.scenario.kafka.keys import Release
 from harness.scenario.overrides import parse_override
 from harness.scenario.prepare import Request, command_line, prepare
 from tests.support.needs import needs
@@ -91,6 +92,48 @@ def asked(tmp_path: Path) -> Asked:
         )
 
     return request
+
+
+@pytest.mark.parametrize(
+    ("build", "settings", "own", "mode"),
+    [
+        ("3.7.1", {}, "", "kraft-combined"),
+        ("2.8.2", {}, "", None),
+        ("3.7.1", {"cluster.metadata": "zookeeper"}, "", None),
+        ("3.7.1", {"cluster.kafka": "3.7.1"}, "", None),
+        ("3.7.1", {}, 'metadata = "kraft"', "kraft"),
+    ],
+)
+def test_a_file_s_roles_say_who_keeps_the_metadata_of_a_build_where_nobody_else_does(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    build: str,
+    settings: Mapping[str, Any],
+    own: str,
+    mode: str | None,
+) -> None:
+    monkeypatch.setattr("harness.scenario.prepare.release_on", lambda *_, **__: Release(known=None))
+    (tmp_path / "libs").mkdir()
+    (tmp_path / "libs" / f"kafka_2.13-{build}.jar").touch()
+    (tmp_path / "libs" / "zookeeper-3.8.4.jar").touch()
+    file, scenario = tmp_path / "server.properties", tmp_path / "own.toml"
+    file.write_text("process.roles=broker,controller\n")
+    scenario.write_text(f'extends = "baseline"\n[cluster]\n{own}\n')
+    prepared = prepare(
+        Request(
+            scenario=str(scenario),
+            seed=1,
+            settings=settings,
+            server_properties=file,
+            kafka_home=tmp_path,
+        )
+    )
+    cluster = prepared.scenario.cluster
+    notes = [note for note in prepared.notes if "as process.roles of" in note]
+
+    assert cluster.kept_by == (mode or "zookeeper")
+    assert bool(notes) == (mode is not None and not own)
 
 
 def test_what_is_wrong_with_all_files_and_the_scenario_is_one_message(asked):

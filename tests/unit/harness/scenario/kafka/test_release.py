@@ -35,6 +35,8 @@ def prepared(scenario: str = "study-1", *, unpinned: bool = False, **settings: A
         {"metadata": "zookeeper", "voters": "dynamic", "controllers": 5},
         {"session_ms": 2000},
         {"broker.replica.fetch.min.bytes": 100000},
+        {"broker": {"replica.fetch.min.bytes": 100000}},
+        {"features": {"eligible.leader.replicas.version": 1}},
     ],
 )
 def test_the_default_has_one_digest_however_it_is_spelled(spelled: dict[str, Any]) -> None:
@@ -83,19 +85,72 @@ def test_what_somebody_named_in_kafkas_words_wins_over_the_scenarios_session() -
     assert prepared(**named).scenario.cluster.server[SESSION] == 7000
 
 
-def test_what_there_is_nobody_for_is_left_out_with_a_note() -> None:
-    kraft = prepared(kafka="4.4")  # its scenario has a tickTime
-    ours: dict[str, Any] = {"controller.min.insync.replicas": 2}
-    beside = prepared(**ours)
+def test_a_scenario_names_its_session_anew_whatever_words_the_one_below_has(tmp_path: Path) -> None:
+    below, above = tmp_path / "below.toml", tmp_path / "above.toml"
+    below.write_text(
+        f'extends = "baseline"\n[cluster.server]\n"{SESSION}" = 4000\n"num.io.threads" = 3\n'
+    )
+    above.write_text('extends = "below"\n[cluster]\nsession_ms = 5000\n')
 
-    assert kraft.scenario.cluster.zoo == {}
-    assert "cluster.zoo left out: with KRaft there is no ZooKeeper" in kraft.notes
-    assert "cluster.controller left out: there is no KRaft" in beside.notes
+    assert prepared(str(below)).scenario.cluster.server[SESSION] == 4000
+    assert prepared(str(above)).scenario.cluster.server == {SESSION: 5000, "num.io.threads": 3}
+    below.write_text('extends = "baseline"\n[cluster]\nsession_ms = 5000\n')
+    above.write_text(f'extends = "below"\n[cluster.server]\n"{SESSION}" = 4000\n')
+    assert prepared(str(above)).scenario.cluster.server[SESSION] == 4000
+
+
+def test_a_session_that_is_set_wins_over_the_controllers_own(tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text(
+        'extends = "baseline"\n[cluster]\nkafka = "4.4"\n'
+        '[cluster.controller]\n"broker.session.timeout.ms" = 4000\n'
+    )
+
+    assert prepared(str(own)).scenario.cluster.controller == {"broker.session.timeout.ms": 4000}
+    assert prepared(str(own), session_ms=3000).scenario.cluster.controller == {}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [(50, "greater than or equal to 100, got 50"), (True, "valid integer"), ("x", "integer")],
+)
+def test_a_session_that_is_none_is_refused_by_its_own_name(wrong: object, why: str) -> None:
+    with pytest.raises(ScenarioError, match=rf"cluster\.session_ms: .*{why}"):
+        prepared(session_ms=wrong)
+
+
+LEFT_OUT = "cluster.zoo left out: with KRaft there is no ZooKeeper"
+
+
+def test_what_there_is_nobody_for_is_left_out_with_a_note(tmp_path: Path) -> None:
+    own, above = tmp_path / "own.toml", tmp_path / "above.toml"
+    own.write_text('extends = "study-1"\n[cluster]\nkafka = "4.4"\n[cluster.zoo]\ntickTime = 500\n')
+    above.write_text('extends = "own"\ntitle = "t"\n')
+    ours: dict[str, Any] = {"controller.min.insync.replicas": 2}
+
+    for zoo in ({"zoo.tickTime": 300}, {"zoo": {"tickTime": 300}}):
+        assert LEFT_OUT in prepared(kafka="4.4", **zoo).notes
+    for mine in (own, above):
+        kraft = prepared(str(mine))
+        assert kraft.scenario.cluster.zoo == {}
+        assert [note for note in kraft.notes if "left out" in note] == [LEFT_OUT]
+    assert "cluster.controller left out: there is no KRaft" in prepared(**ours).notes
+
+
+def test_what_a_shipped_scenario_has_for_nobody_is_no_word_worth(tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text('extends = "study-1"\n[cluster]\nkafka = "4.4"\n')
+
+    for which in ("study-1", str(own)):  # study-1 has a tickTime
+        kraft = prepared(which, kafka="4.4")
+        assert kraft.scenario.cluster.zoo == {}
+        assert not [note for note in kraft.notes if "left out" in note]
 
 
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
+        ({"kafka": "four"}, r"write a release or a line in quotes, .* got 'four'"),
         ({"kafka": "4.5"}, r"4\.5 is not one of 2\.4\.1.*--unpinned.*--kafka-home"),
         ({"kafka": "2.8", "metadata": "kraft"}, "came with 3.3"),
         ({"kafka": "4.0", "metadata": "zookeeper"}, "no ZooKeeper any more"),
@@ -177,7 +232,19 @@ def test_a_wrong_type_is_left_for_the_model_to_refuse() -> None:
         ),
         (
             {"kafka": "4.4", "broker.min.insync.replicas": 2},
-            r"cluster\.broker\.min\.insync\.replicas does nothing",
+            r"cluster\.broker\.min\.insync\.replicas does nothing: Kafka 4\.4\.0 .* controllers' f",
+        ),
+        (
+            {"kafka": "4.0", "controller.min.insync.replicas": 2},
+            r"cluster\.controller\.min\.insync\.replicas does nothing: .* from the brokers' file",
+        ),
+        (
+            {"kafka": "4.4", "broker.unclean.leader.election.enable": True},
+            r"cluster\.broker\.unclean.* does nothing",
+        ),
+        (
+            {"kafka": "4.4", "broker.broker.session.timeout.ms": 9000},
+            r"cluster\.broker\.broker\.session\.timeout\.ms does nothing",
         ),
     ],
 )
@@ -186,6 +253,18 @@ def test_what_means_something_else_with_kraft_is_said(given: dict[str, Any], not
 
     assert [each for each in said if re.search(note, each)]
     assert not [each for each in prepared("partition-ap").notes if re.search(note, each)]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"kafka": "4.0", "broker.min.insync.replicas": 2},
+        {"kafka": "4.4", "controller.min.insync.replicas": 2},
+        {"kafka": "4.4", "metadata": "kraft-combined", "broker.min.insync.replicas": 2},
+    ],
+)
+def test_a_minimum_that_counts_is_not_spoken_of(given: dict[str, Any]) -> None:
+    assert not [note for note in prepared(**given).notes if "does nothing" in note]
 
 
 def test_the_key_for_unclean_elections_counts_from_3_9_on() -> None:

@@ -11,6 +11,7 @@ import pytest
 from harness.clients import user_file
 from harness.clients.java_keys import ROLES
 from harness.scenario.file import opened
+from harness.scenario.kafka.modes import mode_of
 from harness.scenario.layers.broker_files import (
     BrokerFile,
     read_server_properties,
@@ -40,7 +41,10 @@ def laid(tmp_path: Path) -> LayOver:
             for role in ROLES
             if role in paths
         }
-        server = read_server_properties(paths["server"]) if "server" in paths else BrokerFile()
+        mode = mode_of(asked.shape().cluster)
+        server = BrokerFile()
+        if "server" in paths:
+            server = read_server_properties(paths["server"], mode=mode)
         topic = read_topic_config(paths["topic"]) if "topic" in paths else BrokerFile()
         files = Files(clients=read, paths=paths, server=server, topic=topic)
         return lay(asked, files)

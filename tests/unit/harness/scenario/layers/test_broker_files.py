@@ -10,6 +10,7 @@ import pytest
 from harness.distribution.documented import Documented
 from harness.scenario.layers.broker_files import (
     BrokerFile,
+    mode_of_file,
     read_server_properties,
     read_topic_config,
 )
@@ -30,9 +31,9 @@ def read(tmp_path: Path) -> Read:
 
 
 def test_the_brokers_settings_are_read_as_they_are(read: Read) -> None:
-    file = read("min.insync.replicas=2\nlog.dir.failure.timeout.ms=5\nmy.plugin.secret=s\n")
+    file = read("min.insync.replicas=2\nnum.io.threads=5\nmy.plugin.secret=s\n")
 
-    expected = {"min.insync.replicas": "2", "log.dir.failure.timeout.ms": "5"}
+    expected = {"min.insync.replicas": "2", "num.io.threads": "5"}
     assert {**expected, "my.plugin.secret": "s"} == file.settings
     assert () == (*file.notes, *file.wrong)
     assert file.lines["my.plugin.secret"].endswith("server.properties, line 3")
@@ -59,11 +60,55 @@ def test_what_the_harness_owns_is_left_out_with_one_note_that_names_all_of_it(re
 
 
 def test_what_belongs_to_kraft_has_no_effect_with_zookeeper(read: Read) -> None:
-    file = read("broker.session.timeout.ms=9000\ngroup.consumer.max.size=3\nnum.io.threads=3\n")
+    keys = ("broker.session.timeout.ms", "group.consumer.max.size", "log.dir.failure.timeout.ms")
+    file = read("".join(f"{key}=3\n" for key in (*keys, "num.io.threads", "process.roles")))
 
     assert {"num.io.threads": "3"} == file.settings
     (note,) = file.notes
-    assert "broker.session.timeout.ms, group.consumer.max.size (this cluster uses ZooK" in note
+    assert f"{', '.join(keys)}, process.roles (this cluster uses ZooKeeper" in note
+    assert file.section == "server"
+
+
+@pytest.mark.parametrize(
+    ("roles", "section", "told"),
+    [
+        ("broker", "broker", 1),
+        ("controller", "controller", 1),
+        (" controller , broker", "server", 0),
+        ("", "server", 0),
+    ],
+)
+def test_a_file_of_one_of_krafts_roles_is_that_ones_alone(
+    tmp_path: Path, roles: str, section: str, told: int
+) -> None:
+    path = tmp_path / "server.properties"
+    path.write_text(f"process.roles={roles}\nnode.id=1\ncontroller.quorum.voters=1@a:1\nport=1\n")
+    file = read_server_properties(path, mode="kraft")
+
+    assert file.section == section
+    assert file.settings == {}
+    assert "process.roles, node.id, controller.quorum.voters, port (the harness" in file.notes[0]
+    assert told == len([note for note in file.notes if f"is for the {section}s alone" in note])
+
+
+@pytest.mark.parametrize(
+    ("text", "release", "mode"),
+    [
+        ("process.roles=broker\n", "3.9.2", "kraft"),
+        ("process.roles=controller\n", "4.4.0", "kraft"),
+        ("process.roles=broker,controller\n", "3.3.2", "kraft-combined"),
+        ("process.roles=broker\n", "3.2.3", None),
+        ("broker.session.timeout.ms=9000\n", "3.9.2", None),
+    ],
+)
+def test_a_files_roles_tell_who_keeps_the_metadata(
+    tmp_path: Path, text: str, release: str, mode: str | None
+) -> None:
+    path = tmp_path / "server.properties"
+    path.write_text(text)
+
+    assert mode_of_file(path, release) == mode
+    assert mode_of_file(None, release) is None
 
 
 def test_what_no_broker_would_start_with_is_left_out(tmp_path: Path) -> None:

@@ -50,6 +50,60 @@ def test_what_a_broker_s_file_contradicts_gives_way(laid: LayOver) -> None:
         laid(server="replica.lag.time.max.ms=400\n")
 
 
+OF_KRAFT = (
+    "process.roles={}\nmin.insync.replicas=2\nunclean.leader.election.enable=true\n"
+    "replica.lag.time.max.ms=9000\nnum.io.threads=5\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("kafka", "roles", "section", "of_topic"),
+    [
+        ("4.4", "broker", "broker", ()),
+        ("4.0", "broker", "broker", ("min.insync.replicas",)),
+        ("4.4", "controller", "controller", ("min.insync.replicas", "unclean.leader.election.en")),
+        ("4.0", "controller", "controller", ("unclean.leader.election.en",)),
+        ("4.4", "broker,controller", "server", ("min.insync.replicas", "unclean.leader.election")),
+        ("3.9", "broker", "server", ("min.insync.replicas", "unclean.leader.election.enable")),
+    ],
+)
+def test_a_file_of_one_role_goes_into_that_ones_section(
+    laid: LayOver, kafka: str, roles: str, section: str, of_topic: tuple[str, ...]
+) -> None:
+    """And is the topic's where that one decides it."""
+    found = laid(
+        settings={"cluster.kafka": kafka, "cluster.server.num.io.threads": 3},
+        server=OF_KRAFT.format(roles),
+    )
+    cluster = found.scenario.cluster
+    own, both = getattr(cluster, section), cluster.server
+
+    assert own["replica.lag.time.max.ms"] == "9000"
+    assert own["min.insync.replicas"] == "2"
+    assert both["num.io.threads"] == 3
+    assert found.origins[section]["min.insync.replicas"] == "server.properties, line 2"
+    assert found.origins["server"]["num.io.threads"] == "--set"
+    if section != "server":
+        assert both["replica.lag.time.max.ms"] == 1500
+        assert "num.io.threads" not in own
+        assert "min.insync.replicas" not in found.origins["server"]
+    told_of = told(found, "is the run's topic's, in place of")
+    assert len(of_topic) == len(told_of)
+    assert all(any(key in note for note in told_of) for key in of_topic)
+    origins = {key for key, o in found.origins["topic"].items() if "line" in o}
+    assert all(any(key.startswith(each) for each in of_topic) for key in origins)
+    assert len(origins) == len(of_topic)
+
+
+def test_what_is_wrong_with_a_broker_s_file_of_krafts_has_its_line(laid: LayOver) -> None:
+    text = "process.roles=broker\nreplica.lag.time.max.ms=400\n"
+
+    with pytest.raises(ScenarioError, match=r"\(replica\.lag.*: server\.properties, line 2\)"):
+        laid(settings={"cluster.kafka": "4.4"}, server=text)
+    with pytest.raises(ScenarioError, match=r"cluster\.broker\.log\.roll\.ms is 0.*, line 2\)"):
+        laid(settings={"cluster.kafka": "4.4"}, server="process.roles=broker\nlog.roll.ms=0\n")
+
+
 @pytest.mark.parametrize(
     ("server", "clients", "why"),
     [
