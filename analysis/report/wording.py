@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from analysis.verdict.naming import amount_words
 from harness.model.client_settings import acks_of, by_one_name
+from harness.model.sections.kafka_releases import KRAFTS_SESSION, SESSION_MS, ZOOKEEPERS_SESSION
 from harness.model.untold import FAULTS
 
 Row = Mapping[str, Any]
@@ -30,7 +31,6 @@ TOLD = {
     "replication_factor": "replicas",
     "min.insync.replicas": "min.insync.replicas",
 }
-SESSION, KRAFT_SESSION = "zookeeper.session.timeout.ms", "broker.session.timeout.ms"
 NOT_OWN = ("harness", "to fit others")  # layers of brokers' settings that nobody asked for
 OWN_MAX = 6
 IN_FILE = re.compile(r"(.+), line \d+")  # a layer that is a file of the user's
@@ -193,14 +193,17 @@ def broker_words(report: Row) -> str:
     """Which Kafka it was, how long a session was, and what the scenario or its user set for the
     brokers: `Kafka 3.9.2, ZooKeeper session of 2.00 s, replica.fetch.wait.max.ms=5`, or `Kafka
     4.4.0, KRaft, session of 9.00 s`."""
-    server = flat(report["configuration"]["server"])
-    layers = report["configuration"].get("layers", {}).get("server", {})
-    kraft = "kraft" in report["configuration"]
+    configuration = report["configuration"]
+    server, sections = flat(configuration["server"]), configuration.get("layers", {})
+    layers = {**sections.get("server", {}), **sections.get("broker", {})}
+    kraft = "kraft" in configuration
+    deciding = flat(configuration.get("controller") or server)
     told = [f"Kafka {kafka}"] if (kafka := report["versions"].get("kafka")) else []
     told += ["KRaft"] if kraft else []
-    session, whose = (KRAFT_SESSION, "") if kraft else (SESSION, "ZooKeeper ")
+    session, whose = (KRAFTS_SESSION, "") if kraft else (ZOOKEEPERS_SESSION, "ZooKeeper ")
     own = [key for key, layer in layers.items() if layer not in NOT_OWN and key != session]
-    told += [f"{whose}session of {_length(server[session])}"] if session in server else []
+    ms = deciding.get(session, SESSION_MS[session] if kraft else None)
+    told += [] if ms is None else [f"{whose}session of {_length(ms)}"]
     told += [f"{key}={plain(server[key])}" for key in sorted(own)[:OWN_MAX] if key in server]
     more = len(own) - OWN_MAX
     return ", ".join([*told, *([f"and {more} more settings"] if more > 0 else [])])

@@ -35,7 +35,10 @@ from typing import Any, Final
 from harness.model.sections.kafka_releases import (
     DEFAULT,
     ELR,
+    KRAFTS_SESSION,
+    SESSION_MS,
     UNCLEAN_SINCE,
+    ZOOKEEPERS_SESSION,
     default_metadata,
     keeps_elr,
     numbers,
@@ -45,11 +48,8 @@ from harness.model.sections.kafka_releases import (
 METADATA: Final = "metadata.version"  # which KRaft alone has
 MIN_ISR: Final = "min.insync.replicas"
 _RELEASE: Final = re.compile(r"\d+(\.\d+){1,2}([-.].*)?")
-_ZOOKEEPERS, _KRAFTS = "zookeeper.session.timeout.ms", "broker.session.timeout.ms"
-# Kafka's defaults, in ms.
-_SESSION: Final = {_ZOOKEEPERS: 18_000, _KRAFTS: 9_000}
 _FETCH, _ELECTION = "controller.quorum.fetch.timeout.ms", "controller.quorum.election.timeout.ms"
-_QUORUM: Final = {_FETCH: 2_000, _ELECTION: 1_000}
+_QUORUM: Final = {_FETCH: 2_000, _ELECTION: 1_000}  # Kafka's defaults, in ms
 
 Row = Mapping[str, Any]
 
@@ -67,6 +67,11 @@ class Kafka:
     controllers: Row = field(default_factory=dict)  # KRaft's controllers' settings
 
     @property
+    def keeper(self) -> str:
+        """What keeps the metadata, as reports call it."""
+        return "ZooKeeper" if self.zookeeper else "KRaft"
+
+    @property
     def configures_unclean(self) -> bool:
         """Whether unclean.leader.election.enable does anything."""
         return self.zookeeper or numbers(self.release) >= UNCLEAN_SINCE
@@ -78,8 +83,8 @@ class Kafka:
 
     def session_ms(self, server: Row) -> float:
         """How long a broker that is gone may still be taken to be there."""
-        key = _ZOOKEEPERS if self.zookeeper else _KRAFTS
-        return float(self.deciding(server).get(key, _SESSION[key]))
+        key = ZOOKEEPERS_SESSION if self.zookeeper else KRAFTS_SESSION
+        return float(self.deciding(server).get(key, SESSION_MS[key]))
 
     def new_controller_ms(self) -> float:
         """How long KRaft may be without an active controller, where enough of them are there."""

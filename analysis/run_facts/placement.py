@@ -10,13 +10,24 @@ the way a broker is passed over whose rack has a replica already, as long as oth
 So with a shift of 0 partition i's replica j is on broker (i + j) mod n, in the first round. How
 many replicas are misplaced is counted against the start and the shift that fit best: 0 says that
 some choice of Kafka's explains all of them.
-Source: Kafka 3.9, placement by the controller in ZooKeeper mode (KIP-36 for racks).
+
+KRaft's controller goes by racks: partition i begins at rack i + start, its other replicas are in
+the racks that follow, and each rack gives its brokers in turn, from one of its own on. Racks are in
+order by name, and brokers by id, for as many partitions as there are brokers; then both are
+shuffled, for as many again. A later round is held against the order in which its own racks and
+brokers come first; of one replica a partition, whose turns go on from the round before, the first
+round alone is.
+
+    5 brokers, 3 replicas, start 0    0: 1 2 3    1: 2 3 4   …   4: 5 1 2    5: 4 2 5   6: 2 5 1 …
+
+Source: Kafka 3.9, placement by the controller in ZooKeeper mode (KIP-36 for racks), and its
+StripedReplicaPlacer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import count, product
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, count, product
 from typing import Any
 
 from analysis.run_facts.kafka import kafka_of
@@ -39,18 +50,17 @@ def misplaced(record: Mapping[str, Any]) -> int | None:
     }
     known = {name for replicas in placed for name in replicas} <= racks.keys()
     some = placed and len(racks) <= MOST_BROKERS and len(placed) <= MOST_PARTITIONS
-    return fewest_misplaced(placed, racks) if some and known else None
+    rule = fewest_misplaced if kafka_of(record).zookeeper else fewest_off_stripes
+    return rule(placed, racks) if some and known else None
 
 
 def placed_by_kafka(record: Mapping[str, Any]) -> bool:
-    """Whether Kafka was to place the replicas, in a cluster with ZooKeeper that the harness made:
-    KRaft has a rule of its own, and another cluster racks of which run.json does not tell."""
+    """Whether Kafka was to place the replicas, in a cluster that the harness made: another one has
+    racks of which run.json does not tell."""
     scenario: Mapping[str, Any] = record.get("scenario") or {}
     kubernetes = (scenario.get("backend") or {}).get("kubernetes") or {}
     attached = (kubernetes.get("attach") or {}).get("namespace")
     by_kafka = (scenario.get("topic") or {}).get("placement") == "kafka"
-    if not kafka_of(record).zookeeper:
-        return False
     return by_kafka and record.get("backend") != "external" and not attached
 
 
@@ -93,3 +103,59 @@ def _alternating(racks: Mapping[str, str]) -> Replicas:
     shelves = {rack: [n for n in racks if racks[n] == rack] for rack in sorted(set(racks.values()))}
     longest = max(map(len, shelves.values()))
     return [shelf[i] for i in range(longest) for shelf in shelves.values() if i < len(shelf)]
+
+
+# KRaft's stripes
+
+
+def fewest_off_stripes(placed: Sequence[Replicas], racks: Mapping[str, str]) -> int:
+    """Of each partition's replicas, how many differ from the rule of KRaft's controller."""
+    rounds = [placed[at : at + len(racks)] for at in range(0, len(placed), len(racks))]
+    later = rounds[1:] if max(map(len, placed)) > 1 else []
+    return _off_at_first(rounds[0], racks) + sum(
+        _off(each, *_as_seen(each, racks)) for each in later
+    )
+
+
+def _off_at_first(placed: Sequence[Replicas], racks: Mapping[str, str]) -> int:
+    """Of a first round, where the starts fit best: the racks' and each rack's own."""
+    ring = sorted(set(racks.values()))
+    turns = [_turns([name for name in racks if racks[name] == rack]) for rack in ring]
+    choices = product(_turns(ring), product(*turns))
+    return min(_off(placed, of, dict(zip(ring, own, strict=True))) for of, own in choices)
+
+
+def _turns(names: Replicas) -> list[Replicas]:
+    """The same names from each of them on."""
+    return [[*names[at:], *names[:at]] for at in range(len(names))]
+
+
+def _as_seen(
+    placed: Sequence[Replicas], racks: Mapping[str, str]
+) -> tuple[Replicas, Mapping[str, Replicas]]:
+    """Racks, and the brokers of each, in the order in which they come first in a round."""
+    names = _once([*chain(*placed), *racks])
+    ring = _once(racks[name] for name in names)
+    return ring, {rack: [name for name in names if racks[name] == rack] for rack in ring}
+
+
+def _once(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(names))
+
+
+def _off(placed: Sequence[Replicas], ring: Replicas, brokers: Mapping[str, Replicas]) -> int:
+    """How many of a round's replicas are not where these orders put them."""
+    turn = dict.fromkeys(ring, -1)  # of each rack, counted by the partitions that it had part in
+    off = 0
+    for number, replicas in enumerate(placed):
+        given = dict.fromkeys(ring, 0)
+        wanted: list[str] = []
+        at = number
+        while len(wanted) < min(len(replicas), sum(map(len, brokers.values()))):
+            rack, own = ring[at % len(ring)], brokers[ring[at % len(ring)]]
+            turn[rack] += not given[rack]
+            wanted += [own[(turn[rack] + given[rack]) % len(own)]] if given[rack] < len(own) else []
+            given[rack] += 1
+            at += 1
+        off += sum(one != other for one, other in zip(replicas, wanted, strict=False))
+    return off

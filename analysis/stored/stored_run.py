@@ -104,13 +104,6 @@ class Run:
         return nodes
 
     @property
-    def keeper(self) -> str:
-        """What keeps the cluster's metadata, as reports call it; ZooKeeper where nobody knows."""
-        if str((self.scenario.get("cluster") or {}).get("metadata")).startswith("kraft"):
-            return "KRaft"
-        return "ZooKeeper"
-
-    @property
     def scenario(self) -> dict[str, Any]:
         """The resolved scenario."""
         scenario: dict[str, Any] = self.record["scenario"]

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from analysis.run_facts.kafka import kafka_of
 from analysis.stored.columns import Numbers
 from analysis.stored.stored_run import Run, final_ends
 from analysis.stories import findings as found
@@ -319,7 +320,7 @@ def _story(group: Group, known: _Run) -> Story:
         views=_meanwhile(mine, span.begin_ns, end_ns),
         read=known.complete.get(facts.partition, False),
         done={s["step"]: (s.get("telling") or {}).get("done") or "" for s in known.run.plan},
-        keeper=known.run.keeper,
+        keeper=kafka_of(known.run.record).keeper,
     )
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from harness.cluster.nodes import Node, brokers, controllers, zookeepers
 from harness.model.kafka_text import kafka_text
 from harness.model.scenario import Scenario
-from harness.model.sections.kafka_releases import Metadata
+from harness.model.sections.kafka_releases import ZOOKEEPERS_SESSION, Metadata
 
 STARTED = "] started (kafka.server.KafkaServer)"  # a broker's word, once it is registered
 KRAFT_STARTED = "Kafka Server started (kafka.server.KafkaRaftServer)"  # of any node of KRaft's
@@ -52,7 +52,7 @@ SERVER_DEFAULTS: Settings = {
     "auto.create.topics.enable": False,
     # Nothing may be deleted behind the checker's back.
     "log.retention.ms": -1,
-    "zookeeper.session.timeout.ms": 6000,
+    ZOOKEEPERS_SESSION: 6000,
     "zookeeper.connection.timeout.ms": 30000,
     "controlled.shutdown.enable": True,
     "offsets.topic.num.partitions": 3,
@@ -66,7 +66,7 @@ SERVER_DEFAULTS: Settings = {
     "log.cleaner.dedupe.buffer.size": 2097152,
 }
 _ZOOKEEPERS = (
-    *("zookeeper.session.timeout.ms", "zookeeper.connection.timeout.ms"),
+    *(ZOOKEEPERS_SESSION, "zookeeper.connection.timeout.ms"),
     "controlled.shutdown.enable",  # on by default; a key that later releases do not have
 )
 _KRAFT_DEFAULTS = {key: value for key, value in SERVER_DEFAULTS.items() if key not in _ZOOKEEPERS}

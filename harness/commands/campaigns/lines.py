@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
+from analysis.run_facts.kafka import kafka_of
 from harness.history.seal_record import SEALED
 from harness.model.campaigns.campaign import Cell
 from harness.model.runs import json_text
@@ -52,10 +53,20 @@ def origin(folder: RunFolder) -> dict[str, Any]:
         "run": record.run_id,
         "began": began(record),
         "configuration": digest_of(record),
+        **_session(record),
         "versions": record.versions,
         "starved_in_load": starved.model_dump() if starved else None,
         "history": sha256(sealed.read_bytes()).hexdigest() if sealed.is_file() else None,
     }
+
+
+def _session(record: RunRecord) -> dict[str, float]:
+    """How long a broker that was gone counted as there, as far as the nodes' settings are told:
+    with KRaft by the controllers'."""
+    if record.node_settings is None:
+        return {}
+    kafka = kafka_of(record.model_dump(mode="json"))
+    return {"session_ms": kafka.session_ms(record.node_settings.server)}
 
 
 def summary(cell: Cell | None, code: int, report: Mapping[str, Any] | None) -> dict[str, Any]:

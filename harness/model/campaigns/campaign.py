@@ -66,7 +66,7 @@ class Cell(BaseModel):
         int,
         Field(
             ge=0,
-            description="its brokers' ZooKeeper session in s, which gaps wait for; 0: not told",
+            description="its brokers' session in s, which gaps wait for; 0: not told",
             examples=[6],
         ),
     ] = 0

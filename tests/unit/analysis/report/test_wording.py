@@ -115,6 +115,11 @@ def test_brokers_without_zookeeper_have_a_session_of_their_own():
     report["configuration"] |= {"kraft": {"eligible_leaders": True}, "controller": {}}
 
     assert wording.broker_words(report) == "Kafka 3.9.1, KRaft, session of 2.00 s, b=x"
+    theirs = {"broker.session.timeout.ms": 5000}  # who ends sessions
+    report["configuration"] |= {"controller": theirs, "layers": {"broker": {"b": "scenario"}}}
+    assert wording.broker_words(report) == "Kafka 3.9.1, KRaft, session of 5.00 s, b=x"
+    report["configuration"] |= {"controller": {"a": "1"}}
+    assert "KRaft, session of 9.00 s" in wording.broker_words(report)
 
 
 def test_min_isr_is_the_controllers_where_eligible_leaders_are_remembered():

@@ -47,8 +47,9 @@ def test_eligible_leaders_are_remembered_from_4_1_on_or_where_that_is_asked_for(
 def test_features_tell_that_a_cluster_of_whomever_has_kraft() -> None:
     theirs = kafka_of({"features": {"metadata.version": 25, ELR: 1}})
 
-    assert (theirs.zookeeper, theirs.elr) == (False, True)
+    assert (theirs.zookeeper, theirs.elr, theirs.keeper) == (False, True, "KRaft")
     assert kafka_of({"features": {}}).zookeeper
+    assert kafka_of({"features": {}}).keeper == "ZooKeeper"
 
 
 def test_with_zookeeper_nobody_remembers_any() -> None:
