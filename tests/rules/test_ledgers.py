@@ -1,4 +1,5 @@
-"""No line of a published ledger has ever vanished: git's history is held against it."""
+"""No line of a published ledger has ever vanished: git's history is held against it; and its cells
+are still what its runs put to the test."""
 
 from __future__ import annotations
 
@@ -8,7 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.checkout import ROOT
+from harness.checkout import DOCS, ROOT
+from harness.commands.campaigns.file import read_campaign
+from harness.commands.campaigns.make_runs import CampaignOptions, still_to_do
+from harness.model.runs.configuration import digest_of
+from harness.model.runs.ledger import read
+from harness.scenario.prepare import prepare
 
 DATA = "docs/data"
 NO_LEDGER = "faults.jsonl"  # what `make nemesis-table` measured: no campaign's
@@ -77,3 +83,25 @@ def versions(path: str) -> list[list[str]]:
 )
 def test_a_line_that_vanished_is_told(versions: list[list[str]], gone: list[str]) -> None:
     assert gone == vanished(versions)
+
+
+@pytest.mark.parametrize("name", ["study", "configurations"])
+def test_each_cell_has_the_digest_of_its_runs_whatever_words_its_scenario_has(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where lines have one: the older ones have not."""
+    monkeypatch.setenv("KAFKA_HARNESS_CACHE", str(tmp_path))  # no jars are asked for keys
+    plan = read_campaign(DOCS / f"{name}.toml")
+    ran = {
+        (line["cell"], line.get("backend", "local")): line["configuration"]
+        for line in read(DOCS / plan.data).standing
+        if line.get("configuration")
+    }
+    asked = {
+        (cell.key, request.backend): request
+        for cell, request in still_to_do(plan, [], CampaignOptions(resume=False))
+    }
+    now = {key: digest_of(prepare(asked[key]).record) for key in ran if key in asked}
+
+    assert now
+    assert now == {key: ran[key] for key in now}
