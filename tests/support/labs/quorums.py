@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from harness.cluster.view.metadata_log.reader import WentBack
 from harness.cluster.view.metadata_log.view import MetadataLogView
 from harness.cluster.view.state import PartitionState
 from tests.support.labs import metadata_logs as logs
@@ -33,6 +34,17 @@ class Quorum:
         """All have what the first has."""
         for other in (self.b, self.c):
             other.follow(self.a)
+
+    @property
+    def backs(self) -> list[WentBack]:
+        """All that went back so far."""
+        return self.view._reader.backs
+
+    def voters(self) -> tuple[str, ...]:
+        """Names of those who may vote."""
+        self.view.look()
+        names = {node.id: node.name for node in self.logs.nodes}
+        return tuple(names[each] for each in sorted(self.view._reader.voters()))
 
     def isr(self) -> tuple[str, ...]:
         return self.view.look().partitions[0].isr

@@ -26,42 +26,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from harness.cluster.nodes import ClusterError, Node, brokers
 from harness.cluster.view.coordinators import TOPICS, Coordinated, partition_of
 from harness.cluster.view.last_known import Memory, recovered
-from harness.cluster.view.metadata_log.reader import Reader, WentBack
+from harness.cluster.view.metadata_log.reader import Reader
 from harness.cluster.view.metadata_log.records import Partition
 from harness.cluster.view.metadata_log.state import Metadata
 from harness.cluster.view.state import Blind, PartitionState, View
 from harness.waiting import WaitTimeout, wait_until
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionBack:
-    """A partition's state that had been committed, and the older one that is left."""
-
-    topic: str
-    partition: int
-    was: PartitionState
-    left: PartitionState | None  # None: it had not been made yet
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetadataBack:
-    """Committed metadata that a later quorum does not have: the finding `metadata-back`."""
-
-    time_ns: int  # when that was seen
-    seen_ns: int  # when the oldest record that is gone was first seen to be committed
-    offset: int  # up to where the log had been committed
-    epoch: int  # of the last record there
-    kept: int  # up to where the log is still what it was, as far as copies tell
-    now_offset: int
-    now_epoch: int
-    partitions: tuple[PartitionBack, ...]
 
 
 class MetadataLogView:
@@ -114,21 +89,10 @@ class MetadataLogView:
         with self._now():
             return self._controller()
 
-    def voters(self) -> tuple[str, ...]:
-        """Names of those who may vote. Raises Blind."""
-        with self._now():
-            named = ((n, self._names.get(n, f"node {n}")) for n in self._reader.voters())
-            return tuple(name for _, name in sorted(named))
-
     def features(self) -> dict[str, int]:
         """The finalized features and their levels. Raises Blind."""
         with self._now() as metadata:
             return dict(metadata.features)
-
-    def backs(self) -> tuple[MetadataBack, ...]:
-        """All that went back so far, as far as anybody looked; in order."""
-        with self._lock:
-            return tuple(self._told(each) for each in self._reader.backs)
 
     def went_back(self) -> tuple[int, ...]:
         """The topic's partitions whose state went back so far, in order; one as often as it did."""
@@ -232,24 +196,3 @@ class MetadataLogView:
     def _of(self, ids: Iterable[int]) -> tuple[str, ...]:
         """Names of brokers, also of one that joined later."""
         return tuple(self._brokers.get(id_, f"kafka{id_}") for id_ in ids)
-
-    def _told(self, each: WentBack) -> MetadataBack:
-        back = each.back
-        return MetadataBack(
-            time_ns=each.time_ns,
-            seen_ns=back.seen_ns,
-            offset=back.was.end,
-            epoch=back.was.epoch,
-            kept=back.kept,
-            now_offset=back.now.end,
-            now_epoch=back.now.epoch,
-            partitions=tuple(
-                PartitionBack(
-                    topic=state.topic,
-                    partition=state.number,
-                    was=self._state(state.was),
-                    left=None if state.left is None else self._state(state.left),
-                )
-                for state in each.states
-            ),
-        )

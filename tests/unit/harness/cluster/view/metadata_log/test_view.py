@@ -25,7 +25,7 @@ def test_it_tells_what_is_committed(quorum):
     assert view.controller == quorum.view.controller() == "controller1"
     assert quorum.view.live_brokers() == ALL
     assert quorum.view.features() == {"metadata.version": 25}
-    assert quorum.view.voters() == CONTROLLERS
+    assert quorum.voters() == CONTROLLERS
     assert quorum.view.assignment_of("t") == (ALL,)
     assert quorum.view.assignment_of("other") == ()
     assert quorum.view.agreed() == view.partitions
@@ -93,7 +93,7 @@ def test_brokers_can_be_the_voters(tmp_path):
     quorum = Quorum(tmp_path, "kafka1", "kafka2", "kafka3")
 
     assert quorum.view.look().controller == "kafka1"
-    assert quorum.view.voters() == ALL
+    assert quorum.voters() == ALL
 
 
 # --- only what is committed
@@ -120,7 +120,7 @@ def test_the_active_controller_cut_off_appends_what_is_truncated_later(quorum):
     assert [view.partitions[0].leader for view in views] == ["kafka1"] * 3 + ["kafka2"] * 2
     assert [view.partitions[0].partition_epoch for view in views] == [0, 0, 0, 1, 1]
     assert [view.controller for view in views] == ["controller1"] * 2 + ["controller2"] * 3
-    assert quorum.view.backs() == ()
+    assert quorum.backs == []
 
 
 def test_an_older_epoch_s_record_on_two_of_three_is_not_shown(quorum):
@@ -149,7 +149,7 @@ def test_the_same_and_the_other_one_is_elected(quorum):
     quorum.b.follow(quorum.c)
     quorum.a.follow(quorum.c)
     assert quorum.isr() == ALL
-    assert quorum.view.backs() == ()
+    assert quorum.backs == []
 
 
 def test_a_torn_batch_is_no_record(quorum):
@@ -203,7 +203,7 @@ def test_a_log_that_is_shortened_between_two_looks(quorum):
     quorum.a.append(logs.change("t", 0, isr=[1]))
     quorum.b.follow(quorum.a)
     assert (quorum.isr(), quorum.view.controller()) == (("kafka1",), "controller1")
-    assert quorum.view.backs() == ()
+    assert quorum.backs == []
 
 
 def test_one_follower_was_given_a_snapshot(quorum):

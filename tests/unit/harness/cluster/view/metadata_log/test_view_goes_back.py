@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from harness.cluster.view.metadata_log.view import MetadataLogView, PartitionBack
+from harness.cluster.view.metadata_log.view import MetadataLogView
 from harness.cluster.view.state import Blind
 from tests.support.labs import metadata_logs as logs
 from tests.support.labs.quorums import ALL, CONTROLLERS, FIRST, Quorum
@@ -47,7 +47,7 @@ def test_wiped_disks_take_nothing_back(quorum):
     quorum.a.format()
     quorum.b.format()
     assert quorum.isr() == ("kafka1", "kafka2")
-    assert quorum.view.backs() == ()
+    assert quorum.backs == []
 
 
 def test_a_wiped_controller_beside_a_lagging_one_is_a_finding(quorum):
@@ -65,31 +65,27 @@ def test_a_wiped_controller_beside_a_lagging_one_is_a_finding(quorum):
     quorum.a.format()
     quorum.c.elected(2)
     assert quorum.view.look().partitions == (was,)
-    assert quorum.view.backs() == ()
+    assert quorum.backs == []
 
     quorum.a.follow(quorum.c)
     assert quorum.view.look().partitions == (FIRST,)
-    (back,) = quorum.view.backs()
-    assert (back.offset, back.epoch, back.kept) == (quorum.b.end, 1, kept)
-    assert (back.now_offset, back.now_epoch) == (quorum.c.end, 2)
-    assert back.seen_ns < back.time_ns
-    assert back.partitions == (
-        PartitionBack(topic="t", partition=0, was=was, left=FIRST),
-        PartitionBack(
-            topic="u",
-            partition=0,
-            was=FIRST,
-            left=None,
-        ),
-    )
-    assert back.partitions[1].left is None
+    (back,) = quorum.backs
+    assert (back.back.was.end, back.back.was.epoch, back.back.kept) == (quorum.b.end, 1, kept)
+    assert (back.back.now.end, back.back.now.epoch) == (quorum.c.end, 2)
+    assert back.back.seen_ns < back.time_ns
+    of_t, of_u = back.states
+    assert (of_t.topic, of_t.number, of_u.topic, of_u.number) == ("t", 0, "u", 0)
+    assert (of_t.was.leader, of_t.was.isr) == (2, (2,))
+    assert of_t.left is not None
+    assert (of_t.left.leader, of_t.left.isr) == (of_u.was.leader, of_u.was.isr) == (1, (1, 2, 3))
+    assert of_u.left is None
     assert quorum.view.went_back() == (0,)  # of "t", the topic that is looked at
 
     quorum.c.append(logs.change("t", 0, leader=3, isr=[3]))
     quorum.a.follow(quorum.c)
     quorum.b.follow(quorum.c)
     assert quorum.view.look().partitions[0].leader == "kafka3"
-    assert len(quorum.view.backs()) == 1
+    assert len(quorum.backs) == 1
     assert quorum.view.went_back() == (0,)
 
 
@@ -110,8 +106,8 @@ def test_what_is_left_is_told_though_the_later_quorum_has_gone_on(quorum):
     quorum.a.follow(quorum.c)
 
     assert quorum.isr() == ("kafka3",)
-    (back,) = quorum.view.backs()
-    assert [each.left for each in back.partitions] == [FIRST]
+    (back,) = quorum.backs
+    assert [each.left and each.left.isr for each in back.states] == [(1, 2, 3)]
 
 
 @pytest.mark.parametrize(("partition_epoch", "lefts"), [(2, 1), (9, 0)])
@@ -126,8 +122,8 @@ def test_where_no_log_goes_back_so_far_what_is_newer_now_did_not_go_back(
     quorum.c.begin_at(end)
 
     assert quorum.isr() == ("kafka3",)
-    (back,) = quorum.view.backs()
-    assert (back.kept, back.now_offset, len(back.partitions)) == (0, end, lefts)
+    (back,) = quorum.backs
+    assert (back.back.kept, back.back.now.end, len(back.states)) == (0, end, lefts)
 
 
 def test_in_a_dynamic_quorum_a_wiped_controller_is_no_voter(tmp_path):
@@ -142,7 +138,7 @@ def test_in_a_dynamic_quorum_a_wiped_controller_is_no_voter(tmp_path):
     quorum.c.elected(2)
     quorum.a.follow(quorum.c)
     assert quorum.isr() == ("kafka1", "kafka2")
-    assert quorum.view.backs() == ()
+    assert quorum.backs == []
 
     quorum.b.elected(3)
     quorum.c.follow(quorum.b)
@@ -170,8 +166,8 @@ def test_all_disks_are_replaced_and_a_new_log_begins(quorum):
     quorum.spread()
 
     assert quorum.view.look().partitions[0].leader is None
-    (back,) = quorum.view.backs()
-    assert (back.kept, back.now_offset, back.partitions[0].left) == (0, 1, None)
+    (back,) = quorum.backs
+    assert (back.back.kept, back.back.now.end, back.states[0].left) == (0, 1, None)
 
 
 # --- voters that change
@@ -180,11 +176,11 @@ def test_all_disks_are_replaced_and_a_new_log_begins(quorum):
 def test_voters_are_added_and_removed(tmp_path):
     quorum = Quorum(tmp_path, dynamic=True)
     a, b, c = quorum.a, quorum.b, quorum.c
-    assert quorum.view.voters() == CONTROLLERS
+    assert quorum.voters() == CONTROLLERS
 
     a.append(logs.voters((a.id, "controller1"), (b.id, "controller2")))
     b.follow(a)
-    assert quorum.view.voters() == ("controller1", "controller2")
+    assert quorum.voters() == ("controller1", "controller2")
 
     a.append(logs.change("t", 0, isr=[1]))
     c.follow(a)  # no voter now
@@ -197,7 +193,7 @@ def test_voters_are_added_and_removed(tmp_path):
     assert quorum.isr() == ("kafka1",)
     c.follow(a)
     assert quorum.isr() == ("kafka1", "kafka2")
-    assert quorum.view.voters() == CONTROLLERS
+    assert quorum.voters() == CONTROLLERS
 
 
 def test_nobody_is_named_as_a_voter_yet(tmp_path):
@@ -217,5 +213,5 @@ def test_that_it_went_back_is_kept_though_nobody_can_say_to_what(quorum):
 
     with pytest.raises(Blind, match="cannot be read"):
         quorum.view.look()
-    (back,) = quorum.view.backs()
-    assert (back.now_offset, back.partitions) == (end, ())
+    (back,) = quorum.backs
+    assert (back.back.now.end, back.states) == (end, ())
