@@ -178,9 +178,7 @@ def run(
 
     axes, kafka = _with_releases(matrix, kafka)
     if axes and no_check:
-        raise typer.BadParameter(
-            "a matrix, of several releases too, ends with what its runs were found to be: it checks"
-        )
+        raise typer.BadParameter("--matrix ends with what its runs were found to be: it checks")
     cells, given = cells_of(scenarios, axes), settings(sets, client_defaults, kafka)
     one = Request(
         scenario="",

@@ -130,7 +130,10 @@ def _format(home: KafkaHome, java: Java, wanted: Format, work: Path) -> None:
         command += ["--initial-controllers", ",".join(v.dynamic for v in wanted.voters)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0 or not (work / "data" / "meta.properties").is_file():
-        said = (done.stderr.strip() or done.stdout.strip()).splitlines()
+        lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
+        said = [line for line in lines if not line.startswith("\tat ")]
+        asked = " with cluster.features" if wanted.features else ""
         raise KafkaHomeError(
-            f"Kafka {home.version} could not format a disk: {said[-1] if said else 'no word'}"
+            f"Kafka {home.version} could not format a disk{asked}: "
+            f"{said[-1] if said else 'no word'}"
         )

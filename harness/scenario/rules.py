@@ -10,17 +10,16 @@ from collections.abc import Iterator
 from harness.clients import defaults
 from harness.cluster import broker_limits
 from harness.cluster.client_security import is_secret
-from harness.cluster.node_settings import OWNED_BY_HARNESS
 from harness.model.client_settings import acks_of, by_one_name
-from harness.model.scenario import ClusterPart, FaultPart, Scenario, WorkloadPart
-from harness.model.sections.kafka_releases import cannot_be
+from harness.model.scenario import FaultPart, Scenario, WorkloadPart
 from harness.model.spelling import did_you_mean
 from harness.model.worker_kinds import can_be_hit, has_group, kind_named
 from harness.nemesis.target import Setting, Target
 from harness.nemesis.targets import TARGETS, target_of
 from harness.nemesis.verbs import VERBS
 from harness.scenario.entries import entry_name
-from harness.scenario.kafka.modes import MINIMUM, counts_in, mode_of, without_effect
+from harness.scenario.kafka.modes import MINIMUM, counts_in
+from harness.scenario.kafka.refused import release_problems
 from harness.scenario.overlaps import contradictions
 from harness.scenario.timing import problems_of_times, timing_problems
 
@@ -52,7 +51,7 @@ def problems(scenario: Scenario) -> list[str]:
 
 def _cluster_problems(scenario: Scenario) -> list[str]:
     cluster, topic = scenario.cluster, scenario.topic
-    problems = [*_release_problems(cluster)]
+    problems = [*release_problems(cluster)]
     if topic.replication_factor > cluster.brokers:
         problems.append(
             f"topic.replication_factor is {topic.replication_factor} but cluster.brokers is "
@@ -85,28 +84,6 @@ def _cluster_problems(scenario: Scenario) -> list[str]:
             "not-controller or kafkaN"
         )
     return problems
-
-
-def _release_problems(cluster: ClusterPart) -> Iterator[str]:
-    """What this Kafka cannot be, and keys that the harness sets or that do nothing with it."""
-    if why := cannot_be(cluster.release, cluster.kept_by, cluster.voters):
-        yield f"cluster.kafka: {why}"
-    if cluster.kept_by == "kraft-combined" and cluster.controllers > cluster.brokers:
-        yield (
-            f"cluster.controllers is {cluster.controllers} but cluster.brokers is "
-            f"{cluster.brokers}, and brokers are the controllers: lower the one or raise the other"
-        )
-    mode = mode_of(cluster)
-    owned = OWNED_BY_HARNESS["server" if mode == "zookeeper" else "kraft"]
-    for section in ("server", "broker", "controller"):
-        for key in getattr(cluster, section):
-            if key in owned:
-                yield f"cluster.{section}.{key} is set by the harness: remove it"
-            elif why := without_effect(key, mode):
-                yield f"cluster.{section}.{key} does nothing: {why}: remove it"
-    for key in cluster.zoo:
-        if key in OWNED_BY_HARNESS["zoo"] or key.startswith("server."):
-            yield f"cluster.zoo.{key} is set by the harness: remove it"
 
 
 def _replica_problems(scenario: Scenario) -> list[str]:

@@ -35,6 +35,7 @@ SESSION_MS: Final = {ZOOKEEPERS_SESSION: 18_000, KRAFTS_SESSION: 9_000}
 SHORTEST_SESSION_MS: Final = 100
 ELR: Final = "eligible.leader.replicas.version"  # a feature (KIP-966)
 ELR_SINCE: Final = (4, 1)  # by default
+ELR_FROM, FEATURES_SINCE = (4, 0), (3, 9)  # where a level is asked for, of this one and of any
 UNCLEAN_SINCE: Final = (3, 9)  # unclean elections by KRaft's configuration (KAFKA-12670)
 
 
@@ -71,6 +72,17 @@ def unpinned(release: str) -> str | None:
         f"Kafka {release} is not one of {', '.join(PINNED)}, which were tried here: name one of "
         "these, add --unpinned to fetch it all the same, or give its folder by --kafka-home"
     )
+
+
+def without_feature(release: str, features: Mapping[str, int]) -> str | None:
+    """Why KRaft of a release is not formatted with such levels, with the remedy; None where it may
+    be: which others it knows its own tool says."""
+    told = numbers(release)
+    if features and told < FEATURES_SINCE:
+        return f"Kafka {release} is formatted with its own levels; from 3.9 on they can be named"
+    if features.get(ELR) and told < ELR_FROM:
+        return f"Kafka {release} has no {ELR}, which came with 4.0"
+    return None
 
 
 def cannot_be(release: str, metadata: str, voters: str = "static") -> str | None:

@@ -13,6 +13,7 @@ from harness.model.scenario import ScenarioError
 from harness.scenario.kafka.release import in_one_spelling
 from harness.scenario.prepare import Prepared, Request, prepare
 
+ELR = "eligible.leader.replicas.version"
 SESSION = "zookeeper.session.timeout.ms"
 
 
@@ -155,6 +156,14 @@ def test_what_a_shipped_scenario_has_for_nobody_is_no_word_worth(tmp_path: Path)
         ({"kafka": "2.8", "metadata": "kraft"}, "came with 3.3"),
         ({"kafka": "4.0", "metadata": "zookeeper"}, "no ZooKeeper any more"),
         ({"kafka": "3.7", "metadata": "kraft", "voters": "dynamic"}, "dynamic ones came with 3.9"),
+        (
+            {"kafka": "3.7", "metadata": "kraft", "features": {"metadata.version": 18}},
+            r"cluster\.features: Kafka 3\.7\.2 is formatted with its own levels; from 3\.9 on",
+        ),
+        (
+            {"kafka": "3.9", "metadata": "kraft", "features": {ELR: 1}},
+            "no eligible.leader.replicas.version, which came with 4.0: remove it, or",
+        ),
         ({"kafka": "4.4", "server.process.roles": "broker"}, "is set by the harness"),
         ({"kafka": "4.4", f"server.{SESSION}": 9}, "the key belongs to ZooKeeper"),
         ({"kafka": "4.4", "metadata": "kraft-combined", "controllers": 5}, "brokers are the con"),
