@@ -1,4 +1,4 @@
-"""What a scenario's Kafka cannot be, and keys of [cluster] that it cannot have, each with its remedy.
+"""What Kafka a scenario cannot have, and keys of [cluster] that it cannot have, with the remedy.
 
 kafka = "2.8", metadata = "kraft"           KRaft came with 3.3
 [cluster.features] with 3.7                 levels can be named from 3.9 on
