@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from harness.model.kafka_text import kafka_text
 from harness.model.scenario import Scenario
 from harness.model.sections.kafka_releases import UNCLEAN_SINCE, numbers
+from harness.scenario.entries import entry_name
 from harness.scenario.kafka.modes import UNCLEAN, counts_in
 
 Origins = Mapping[str, Mapping[str, str]]  # section -> key -> where its value comes from
@@ -32,15 +33,11 @@ def kraft_notes(chosen: Scenario, origins: Origins) -> Iterator[str]:
             '(cluster.metadata = "kraft")'
         )
     sections = {each: getattr(cluster, each) for each in ("server", "broker", "controller")}
-    for section, settings in {"topic": topic.config, **sections}.items():
-        known = section == "topic" or counts_in(section, UNCLEAN, cluster)
-        allowed = kafka_text(settings.get(UNCLEAN, False)) == "true"
-        if known and allowed and numbers(cluster.release) < UNCLEAN_SINCE:
-            yield (
-                f"{_told(section, UNCLEAN, origins)} does nothing: the controllers of Kafka "
-                f"{cluster.release} do not look at it, from 3.9 on they do; the verb elect has "
-                'how = "unclean"'
-            )
+    for where in _unclean(chosen, origins) if numbers(cluster.release) < UNCLEAN_SINCE else ():
+        yield (
+            f"{where} does nothing: the controllers of Kafka {cluster.release} do not look at it, "
+            'from 3.9 on they do; the verb elect has how = "unclean"'
+        )
     for section, other in (("broker", "controllers"), ("controller", "brokers")):
         for key in sections[section]:
             if not counts_in(section, key, cluster):
@@ -48,6 +45,21 @@ def kraft_notes(chosen: Scenario, origins: Origins) -> Iterator[str]:
                     f"{_told(section, key, origins)} does nothing: Kafka {cluster.release} takes "
                     f"it from the {other}' file: set it in cluster.server, which both have"
                 )
+
+
+def _unclean(chosen: Scenario, origins: Origins) -> Iterator[str]:
+    """Where unclean elections are allowed, of the places that controllers could look at."""
+    cluster = chosen.cluster
+    sections = {each: getattr(cluster, each) for each in ("server", "broker", "controller")}
+    for section, settings in {"topic": chosen.topic.config, **sections}.items():
+        known = section == "topic" or counts_in(section, UNCLEAN, cluster)
+        if known and kafka_text(settings.get(UNCLEAN, False)) == "true":
+            yield _told(section, UNCLEAN, origins)
+    drawn = chosen.mixed.faults if chosen.mixed else ()
+    for name, faults in (("faults", chosen.faults), ("mixed.faults", drawn)):
+        for number, fault in enumerate(faults):
+            if kafka_text(fault.options.get(UNCLEAN, False)) == "true":
+                yield f"{entry_name(name, number, fault)}: {UNCLEAN}"
 
 
 def _told(section: str, key: str, origins: Origins) -> str:

@@ -43,6 +43,7 @@ from harness.nemesis.faults.network.peers import (
     PeerOptions,
     effects_on_links,
     nodes_and_clients,
+    not_there,
     peers,
 )
 from harness.nemesis.verb import Injection, Verb
@@ -334,6 +335,7 @@ CUT = Verb(
     undo="mend",
     done="cut off",
     effects=effects_on_links,
+    impossible=not_there,
     options=CutOptions,
     needs=(Links,),
     together=True,
@@ -349,6 +351,7 @@ LOSE = Verb(
     undo="mend",
     done="hit by packet loss",
     effects=effects_on_links,
+    impossible=not_there,
     options=LoseOptions,
     needs=(Links,),
     together=True,

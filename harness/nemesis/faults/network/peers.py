@@ -19,7 +19,7 @@ from harness.cluster.capabilities import clients_of
 from harness.cluster.nodes import Node, brokers, quorum, zookeepers
 from harness.model.effects import Effects
 from harness.nemesis.options import Options
-from harness.nemesis.target import Target
+from harness.nemesis.target import Setting, Target
 from harness.nemesis.verb import Injection
 
 
@@ -81,6 +81,16 @@ def effects_on_links(options: Options, _: Target) -> Effects:
     """Where links to the clients alone are bad, brokers and ensemble reach each other as before."""
     clients_alone = set(words(PeerOptions.of(options).peers)) == {"clients"}
     return Effects(leadership="if-seen" if clients_alone else "anywhere")
+
+
+def not_there(setting: Setting, _: Target, options: Options) -> str | None:
+    """Why `from` names what the scenario's cluster has not."""
+    for word in words(PeerOptions.of(options).peers):
+        if setting.controllers and (word == "zookeepers" or word.startswith("zk")):
+            return f"from names {word}, and KRaft has no ZooKeeper: use quorum"
+        if word not in PEERS and not setting.any_broker and setting.kind_of(word) is None:
+            return f"from names {word}, and the cluster has no such node"
+    return None
 
 
 def peers(injection: Injection, named: str) -> list[str]:

@@ -40,6 +40,7 @@ from harness.nemesis.faults.network.peers import (
     Peers,
     effects_on_links,
     nodes_and_clients,
+    not_there,
     peers,
 )
 from harness.nemesis.options import Options
@@ -311,6 +312,7 @@ DELAY = Verb(
     undo="restore",
     done="slowed by network delay",
     effects=effects_on_links,
+    impossible=not_there,
     options=DelayOptions,
     needs=(Links, Companions),
     holds="ingress",

@@ -212,6 +212,35 @@ def test_brokers_have_no_minimum_of_their_own_where_replicas_are_eligible(
         with_fault("set-config", "all", options, **cluster)
 
 
+@pytest.mark.parametrize(
+    ("peers", "cluster", "why"),
+    [
+        ("zookeepers", {"kafka": "4.4"}, "from names zookeepers, and KRaft has no ZooKeeper: use"),
+        ("quorum, zk1", {"kafka": "4.4"}, "from names zk1, and KRaft has no ZooKeeper"),
+        ("controller4", {"kafka": "4.4"}, "from names controller4, and the cluster has no such"),
+        ("controller1", {}, "from names controller1, and the cluster has no such node"),
+        ("quorum, controller1, kafka2", {"kafka": "4.4"}, None),
+        ("zookeepers, quorum, zk3", {}, None),
+    ],
+)
+def test_other_ends_of_links_are_of_the_scenario_s_cluster(
+    peers: str, cluster: dict[str, Any], why: str | None
+) -> None:
+    if why is None:
+        assert with_fault("cut", "leader", {"from": peers}, **cluster).record.plan
+        return
+    with pytest.raises(ScenarioError, match=why):
+        with_fault("cut", "leader", {"from": peers}, **cluster)
+
+
+@pytest.mark.parametrize(("kafka", "told"), [("3.7", 1), ("3.9", 0)])
+def test_a_fault_that_allows_unclean_elections_in_vain_is_told_of(kafka: str, told: int) -> None:
+    options = {"on": "topic", "unclean.leader.election.enable": True}
+    notes = with_fault("set-config", "all", options, kafka=kafka, metadata="kraft").notes
+
+    assert told == len([n for n in notes if "(set-config all): unclean.leader.election.en" in n])
+
+
 def test_voters_change_only_where_the_quorum_s_log_names_them() -> None:
     with pytest.raises(ScenarioError, match=r'cannot change: set cluster\.voters = "dynamic"'):
         with_fault("remove-controller", "quorum-one", {}, kafka="4.4")
