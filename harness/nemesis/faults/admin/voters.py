@@ -23,7 +23,6 @@ from harness.cluster.nodes import NotInTime, Role, controllers
 from harness.model.effects import Effects
 from harness.model.scenario import FaultPart
 from harness.nemesis.faults.admin.reassignments import now_and_then
-from harness.nemesis.faults.disks.power import LOSE_DISK
 from harness.nemesis.options import Options
 from harness.nemesis.target import Roles, Setting, Target
 from harness.nemesis.verb import DoesNothing, Injection, Trial, Verb
@@ -175,5 +174,5 @@ ADD_CONTROLLER = Verb(
     healed=_left,
     impossible=_needs_a_follower,
     idle=_vote_already,
-    trial=Trial(before=(FaultPart(verb=LOSE_DISK.name, target="quorum-follower", for_s=1),)),
+    trial=Trial(before=(FaultPart(verb="lose-disk", target="quorum-follower", for_s=1),)),
 )
