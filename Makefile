@@ -6,7 +6,7 @@ PIN = $(BIN)/uv pip compile $(UP) --quiet --universal --python-version 3.11 --ge
     --custom-compile-command "make requirements"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint unit check oracle test test-often test-s3 second-judge requirements nemesis-table mutants bench bench-checker study backends-table bench-backends bench-compare configurations runner nightly nightly-summary evidence test-workflows image harness-image wheel
+.PHONY: help setup demo lint unit check oracle test test-often test-s3 second-judge requirements nemesis-table mutants bench bench-checker study backends-table bench-backends bench-compare configurations runner nightly nightly-kraft nightly-summary evidence test-workflows image harness-image wheel
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -83,8 +83,11 @@ nightly: ## tonight's campaign on one backend (BACKEND=local), held against the 
 	@$(BIN)/kafka-harness campaign $(or $(CAMPAIGN),docs/nightly.toml) --backends $(or $(BACKEND),local) \
 	    --nights nights/$(NIGHT) --results results/nightly/$(NIGHT)
 
-nightly-summary: ## tonight's page, into the summary of a GitHub job where there is one
-	@cat nights/$(NIGHT)/$$(date -u +%F).md | tee -a "$${GITHUB_STEP_SUMMARY:-/dev/null}"
+nightly-kraft: ## the same with KRaft, in a folder of that backend's
+	@$(MAKE) --no-print-directory nightly CAMPAIGN=$(or $(CAMPAIGN),docs/nightly-kraft.toml) NIGHTS=$(NIGHT)/kraft
+
+nightly-summary: ## tonight's pages, into the summary of a GitHub job where there is one
+	@find nights/$(NIGHT) -name "$$(date -u +%F).md" -exec cat {} + | tee -a "$${GITHUB_STEP_SUMMARY:-/dev/null}"
 
 test-workflows: ## the steps of .github/workflows in a clean clone, with a campaign of one cell (an hour with WITH=--all)
 	$(SETUP) --tests
