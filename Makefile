@@ -6,7 +6,7 @@ PIN = $(BIN)/uv pip compile $(UP) --quiet --universal --python-version 3.11 --ge
     --custom-compile-command "make requirements"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint unit check oracle test test-often test-s3 second-judge requirements nemesis-table mutants bench bench-checker study backends-table bench-backends bench-compare configurations runner nightly nightly-summary evidence test-workflows image harness-image wheel
+.PHONY: help setup demo lint unit check oracle test test-often test-s3 second-judge requirements nemesis-table mutants bench bench-checker study backends-table bench-backends bench-compare configurations runner nightly nightly-kraft nightly-summary evidence test-workflows image harness-image wheel
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -55,7 +55,7 @@ oracle: ## anomalies, and what permits a record, against their second opinions: 
 	    tests/unit/analysis/test_backwards_oracle.py tests/unit/analysis/stored/transactions/test_circles.py \
 	    tests/unit/analysis/stored/test_group_life.py
 
-nemesis-table: ## try every verb at every target (an hour), then write the table in docs/faults.md
+nemesis-table: ## try every verb at every target, with ZooKeeper and with KRaft (two hours), then write the table in docs/faults.md
 	$(SETUP) --tests
 	@$(BIN)/python -m bench.fault_table
 
@@ -75,13 +75,19 @@ runner: ## what Ubuntu's CI machines need first: ordinary users may make namespa
 	@if [ "$$(sysctl -n kernel.apparmor_restrict_unprivileged_userns 2>/dev/null)" = 1 ]; then \
 	    sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0; fi
 
-nightly: ## tonight's campaign on one backend (BACKEND=local), held against the nights before in nights/
+# Where a night is kept: by its backend, or by a name of its own.
+NIGHT = $(or $(NIGHTS),$(BACKEND),local)
+
+nightly: ## tonight's campaign on one backend (BACKEND=local), held against the nights before in nights/ (every release: CAMPAIGN=docs/releases.toml NIGHTS=releases)
 	$(SETUP)
 	@$(BIN)/kafka-harness campaign $(or $(CAMPAIGN),docs/nightly.toml) --backends $(or $(BACKEND),local) \
-	    --nights nights/$(or $(BACKEND),local) --results results/nightly/$(or $(BACKEND),local)
+	    --nights nights/$(NIGHT) --results results/nightly/$(NIGHT)
 
-nightly-summary: ## tonight's page, into the summary of a GitHub job where there is one
-	@cat nights/$(or $(BACKEND),local)/$$(date -u +%F).md | tee -a "$${GITHUB_STEP_SUMMARY:-/dev/null}"
+nightly-kraft: ## the same with KRaft, in a folder of that backend's
+	@$(MAKE) --no-print-directory nightly CAMPAIGN=$(or $(CAMPAIGN),docs/nightly-kraft.toml) NIGHTS=$(NIGHT)/kraft
+
+nightly-summary: ## tonight's pages, into the summary of a GitHub job where there is one
+	@find nights/$(NIGHT) -name "$$(date -u +%F).md" -exec cat {} + | tee -a "$${GITHUB_STEP_SUMMARY:-/dev/null}"
 
 test-workflows: ## the steps of .github/workflows in a clean clone, with a campaign of one cell (an hour with WITH=--all)
 	$(SETUP) --tests
@@ -108,9 +114,9 @@ backends-table: ## make the missing runs of the same scenarios on each backend (
 	@$(BIN)/kafka-harness campaign docs/backends.toml --resume $(ON); code=$$?; \
 	    $(BIN)/python -m analysis.studies.backends docs/backends.toml && exit $$code
 
-bench-backends: ## start, cut and failover on local, docker and kubernetes side by side
+bench-backends: ## start, cut and failover on local, docker and kubernetes side by side; then what KRaft costs a start beside ZooKeeper
 	$(SETUP)
-	@$(BIN)/python -m bench.backends $(ON)
+	@code=0; $(BIN)/python -m bench.backends $(ON) || code=$$?; $(BIN)/python -m bench.starts && exit $$code
 
 second-judge: ## ask Jepsen's own checker about a run: RUN=RUN JEPSEN=CHECKOUT, and Leiningen
 	$(SETUP)
@@ -126,9 +132,9 @@ evidence: ## judge the whole runs of docs/evidence again, make their pages, comp
 	$(SETUP)
 	@$(BIN)/python -m scripts.evidence
 
-image: ## the docker backend's image from Debian packages and Kafka's jars, without a registry
+image: ## the docker backend's image from Debian packages and Kafka's jars, without a registry (KAFKA=4.4)
 	$(SETUP)
-	@$(BIN)/kafka-harness image
+	@$(BIN)/kafka-harness image $(if $(KAFKA),--kafka $(KAFKA))
 
 harness-image: ## the harness's own image, for k8s/nightly.yaml, made in the same way
 	$(SETUP)

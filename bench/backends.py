@@ -5,8 +5,8 @@ equally busy for all. Told are medians over the rounds (over all cuts, for cuts)
 maximum, and each backend's median as a multiple of local's. All times but the first two rows' are
 read from the run's history.
 
-    cold start            from nothing of the cluster to ZooKeeper saying that the ISR is full
-    CPU of that           user and system seconds of the six nodes' processes, start scripts
+    cold start            from nothing of the cluster to its view saying that the ISR is full
+    CPU of that           user and system seconds of the nodes' processes, start scripts
                           included; not the engine's (dockerd, kubelet…), nor the harness's
     memory                their proportional set size at that moment: pages that several share are
                           shared out (class archives are, between nodes and other programs)
@@ -34,8 +34,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -49,6 +49,7 @@ from rich.table import Table
 from harness.checkout import ROOT
 from harness.cluster.backends import BACKENDS, absent
 from harness.cluster.capabilities import Foreign
+from harness.cluster.local.backend import nodes_of
 from harness.cluster.nodes import ClusterError
 from harness.model.exit_codes import FAILED
 from harness.model.runs.run_folder import RunFolder, StoreError
@@ -61,7 +62,7 @@ from harness.waiting import WaitTimeout, wait_until
 ANY = Scenario(title="any", workload=WorkloadPart(kind="stream"))
 STARTED_HERE = [name for name, each in BACKENDS.items() if Foreign not in each.capabilities(ANY)]
 SCENARIO = ROOT / "bench" / "backends.toml"
-NODES, REPLICAS = 6, 3
+REPLICAS = 3
 START_LIMIT_S, RUN_LIMIT_S = 300.0, 600.0
 COLD_START_RATIO, CUT_LIMIT_S = 2.5, 0.5  # what we ask of docker, and of a cut anywhere
 CUTS, KILL = (0, 1, 2), 3  # steps of the plan
@@ -70,9 +71,10 @@ NS = 1e9
 
 @dataclass(frozen=True, kw_only=True)
 class BackendUnderTest:
-    """A backend, and how its runs are started."""
+    """A backend, how its runs are started, and the name of its column."""
 
     name: str
+    backend: str
     way: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
 
@@ -89,7 +91,7 @@ class BackendUnderTest:
             str(SCENARIO),
             "--no-check",
             "--backend",
-            self.name,
+            self.backend,
             "--seed",
             str(seed),
             "--results",
@@ -150,7 +152,7 @@ ROWS = {
 
 
 def full_isr_ns(folder: Path) -> int | None:
-    """When ZooKeeper first showed a full ISR; None while it has not."""
+    """When the view first showed a full ISR; None while it has not."""
     views = folder / "history" / "views.jsonl"
     for line in views.read_text().splitlines() if views.exists() else ():
         view = json.loads(line)
@@ -221,10 +223,10 @@ def _from(step: dict[str, int], event: str, until_ns: int | None) -> float | Non
 
 
 def node_processes(backend: BackendUnderTest, run: int, record: RunRecord) -> list[psutil.Process]:
-    """The nodes' processes on this machine; fewer than six where they are not all here."""
-    if BACKENDS[backend.name].enclosed:
+    """The nodes' processes on this machine; fewer than nodes where they are not all here."""
+    if BACKENDS[backend.backend].enclosed:
         return [p for p in psutil.Process(run).children(recursive=True) if _is_java(p)]
-    marks = BACKENDS[backend.name].containers(record)
+    marks = BACKENDS[backend.backend].containers(record)
     return [p for p in psutil.process_iter() if _is_java(p) and _bears(p, marks)]
 
 
@@ -255,39 +257,47 @@ def pss_mib(process: psutil.Process) -> float:
 # Rounds
 
 
+@contextmanager
+def running(backend: BackendUnderTest, seed: int, results: Path) -> Iterator[subprocess.Popen[str]]:
+    """A run, from when its ISR is full, or it ended without."""
+    process = subprocess.Popen(
+        backend.argv(results, seed),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        with suppress(WaitTimeout):
+            wait_until(
+                lambda: process.poll() is not None or isr_is_full(results),
+                timeout_s=START_LIMIT_S,
+                what="a full ISR",
+                every_s=0.02,
+            )
+        yield process
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            process.wait()
+
+
 def one(backend: BackendUnderTest, seed: int, rows: dict[str, Row]) -> str | None:
     """Run once on one backend; why nothing was measured, if so."""
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         results = Path(name)
-        process = subprocess.Popen(
-            backend.argv(results, seed),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        try:
-            with suppress(WaitTimeout):
-                wait_until(
-                    lambda: process.poll() is not None or _isr_is_full(results),
-                    timeout_s=START_LIMIT_S,
-                    what="a full ISR",
-                    every_s=0.02,
-                )
-            if process.poll() is None and _isr_is_full(results):
-                _sample(backend, process.pid, results, rows)
+        with running(backend, seed, results) as process:
+            if process.poll() is None and isr_is_full(results):
+                for row, value in sampled(backend, process.pid, results).items():
+                    rows[row].add(backend.name, value)
             said, _ = process.communicate(timeout=RUN_LIMIT_S)
-        finally:
-            if process.poll() is None:
-                process.terminate()
-                process.wait()
         if process.returncode != 0:
-            return _why(results, said)
+            return why(results, said)
         read(backend, (results / "latest").resolve(), rows)
         return None
 
 
-def _why(results: Path, said: str) -> str:
+def why(results: Path, said: str) -> str:
     """Why a run failed: what its record says, else its last words."""
     try:
         failure = RunFolder(path=results / "latest").read().failure
@@ -296,18 +306,19 @@ def _why(results: Path, said: str) -> str:
     return f"{failure.phase}: {failure.error}" if failure else said.strip()[-200:]
 
 
-def _isr_is_full(results: Path) -> bool:
+def isr_is_full(results: Path) -> bool:
+    """Whether the newest run's is, or was."""
     return (results / "latest").exists() and full_isr_ns(results / "latest") is not None
 
 
-def _sample(backend: BackendUnderTest, run: int, results: Path, rows: dict[str, Row]) -> None:
+def sampled(backend: BackendUnderTest, run: int, results: Path) -> dict[str, float]:
     """CPU and memory of the nodes now; nothing where their processes are not all here."""
     with suppress(psutil.Error, ClusterError, StoreError, OSError):
         record = RunFolder(path=results / "latest").read()
         nodes = node_processes(backend, run, record)
-        if len(nodes) == NODES:
-            rows["cpu"].add(backend.name, sum(map(cpu_s, nodes)))
-            rows["memory"].add(backend.name, sum(map(pss_mib, nodes)))
+        if len(nodes) == len(nodes_of(record.scenario.cluster)):
+            return {"cpu": sum(map(cpu_s, nodes)), "memory": sum(map(pss_mib, nodes))}
+    return {}
 
 
 def parsed(settings: Iterable[str]) -> dict[str, Any]:
@@ -359,20 +370,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     tried = [
         BackendUnderTest(
             name=name,
+            backend=name,
             way=tuple(shlex.split(ways.get(name, ""))),
             settings=tuple(s for s in asked.set if s.startswith(f"backend.{name}.")),
         )
         for name in asked.backends.split(",")
     ]
-    missing = {p.name: why for p in tried if (why := absent(p.name, parsed(p.settings)))}
-    for name, why in missing.items():
-        console.print(f"{name} is left out: {why}", style="yellow")
+    missing = {p.name: told for p in tried if (told := absent(p.name, parsed(p.settings)))}
+    for name, told in missing.items():
+        console.print(f"{name} is left out: {told}", style="yellow")
     tried = [backend for backend in tried if backend.name not in missing]
     os.environ.setdefault("PYTHONPATH", str(ROOT))
     for number in range(asked.rounds):
         for backend in tried:
-            why = one(backend, number, ROWS)
-            console.print(f"round {number + 1}, {backend.name}: {why or 'measured'}")
+            not_so = one(backend, number, ROWS)
+            console.print(f"round {number + 1}, {backend.name}: {not_so or 'measured'}")
     names = [backend.name for backend in tried if backend.name in ROWS["start"].values]
     if not names:
         return FAILED

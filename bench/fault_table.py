@@ -1,15 +1,16 @@
 """Every verb at every target, on real clusters: `make nemesis-table`.
 
-For each verb a run, with a fault for each target that it can be done to, one after the other, and a
-second one for the targets that must be brought about. What each fault proved goes to
-docs/data/faults.jsonl, a line a fault, and from there to the table in docs/faults.md. Pairs that
-were proved are not run again, so the command can be interrupted anywhere and goes on where it was.
-`--render` only writes the table, and the one of what each verb can do.
+For each verb a run on each kind of cluster, with a fault for each target that it can be done to,
+one after the other, and a second one for the targets that must be brought about. What each fault
+proved goes to docs/data/faults.jsonl, a line a fault, and from there to the table in
+docs/faults.md. Pairs that were proved are not run again, so the command can be interrupted anywhere
+and goes on where it was. `--render` only writes the table, and the one of what each verb can do.
 
     {"verb": "kill", "target": "leader", "nodes": ["kafka1"], "bit": "process 47 of kafka1 is gone",
-     "healed": "…", "error": null, "seed": 1, "kafka": "3.9.2", "utc": "…"}
+     "healed": "…", "error": null, "seed": 1, "kafka": "4.4.0", "metadata": "kraft", "utc": "…"}
 
-A pair that cannot be has no line but a reason, the one that refuses such a scenario.
+A line without `metadata` is of a cluster with ZooKeeper. A pair that cannot be has no line but a
+reason, the one that refuses such a scenario.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +38,12 @@ from harness.model.effects import Effects
 from harness.model.exit_codes import INTERRUPTED, worst
 from harness.model.runs.run_record import RunRecord
 from harness.model.scenario import FaultPart, Scenario, WorkloadPart
+from harness.model.sections.kafka_releases import DEFAULT, NEWEST
 from harness.nemesis.targets import TARGETS
 from harness.nemesis.verb import Trial
 from harness.nemesis.verbs import VERBS
 from harness.scenario import file as scenario
+from harness.scenario.kafka.release import in_one_spelling
 from harness.scenario.prepare import Request
 from harness.scenario.rules import target_problems
 
@@ -61,10 +66,14 @@ TAKES = {
 }
 BASE = """
 title = "{verb} at every target, one after the other"
+[cluster]
+kafka = "{kafka}"
+metadata = "{metadata}"
+voters = "{voters}"
+session_ms = 2000
 [cluster.zoo]
 tickTime = 500
 [cluster.server]
-"zookeeper.session.timeout.ms" = 2000
 "controller.socket.timeout.ms" = 3000
 "replica.socket.timeout.ms" = 3000
 [topic]
@@ -72,7 +81,7 @@ partitions = {partitions}
 replication_factor = {replicas}
 leader = "{leader}"
 [topic.config]
-"segment.bytes" = 20000 # closed segments, so that a bit can be flipped in one
+"segment.ms" = 1000 # closed segments, so that a bit can be flipped in one
 [workload]
 kind = "stream"
 rate = 200
@@ -83,21 +92,48 @@ acks = "all"
 "transactional.id" = "every" # somebody must coordinate transactions
 "transaction.timeout.ms" = 10000
 """
+NOT_YET = "not tried yet: "
 # With a single replica, placed on the controller, these are there from the start.
 BROUGHT_ABOUT = ("leader-and-controller", "last-isr")
 Line = Mapping[str, Any]
 # What the local backend can do; pods are deleted in tests/live/kubernetes, and what commands
 # of the user's do is theirs (tests/live/external/test_external.py).
 ABLE = BACKENDS["local"].capabilities(Scenario(title="any", workload=WorkloadPart(kind="stream")))
-# Beside ZooKeeper the words of the quorum are others for its own.
-WORDS = [target for target in TARGETS if not target.startswith("quorum-")]
 LOCAL = [name for name, verb in VERBS.items() if verb.trial and set(verb.needs) <= ABLE]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """A kind of cluster that verbs are tried on, and targets that are nobody there, or are others'
+    by another word."""
+
+    name: str
+    metadata: str
+    kafka: str
+    without: str
+
+    @property
+    def words(self) -> list[str]:
+        """The targets."""
+        return [target for target in TARGETS if not target.startswith(self.without)]
+
+    def has(self, line: Line) -> bool:
+        """Whether a line was measured there."""
+        return bool(line.get("metadata", "zookeeper") == self.metadata)
+
+
+KINDS = (
+    Kind(name="ZooKeeper", metadata="zookeeper", kafka=DEFAULT, without="quorum-"),
+    Kind(name="KRaft", metadata="kraft", kafka=NEWEST, without="zk-"),
+)
 
 
 def main() -> int:
     """Make the runs that are missing, then write the table. The worst exit code of the runs."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--verbs", help="these only, with commas between them")
+    every = [kind.metadata for kind in KINDS]
+    parser.add_argument("--metadata", choices=every, help="on this kind of cluster only")
     parser.add_argument("--runs", type=int, default=1, help="how often each pair is wanted")
     parser.add_argument("--results", type=Path, default=Path("results"), help="where runs are kept")
     parser.add_argument("--render", action="store_true", help="write the table, run nothing")
@@ -105,9 +141,10 @@ def main() -> int:
     verbs = asked.verbs.split(",") if asked.verbs else list(LOCAL)
     codes: list[int] = []
     if not asked.render:
-        for verb in verbs:
+        kinds = [kind for kind in KINDS if asked.metadata in (None, kind.metadata)]
+        for kind, verb in product(kinds, verbs):
             for number in range(asked.runs):
-                codes += _run_missing(verb, number, asked.results)
+                codes += _run_missing(kind, verb, number, asked.results)
                 if codes and codes[-1] in INTERRUPTED:
                     return codes[-1]
     page = PAGE.read_text()
@@ -123,13 +160,14 @@ def known() -> Sequence[Line]:
 # Which pairs there are
 
 
-def chosen_for(verb: str) -> Scenario:
+def chosen_for(kind: Kind, verb: str) -> Scenario:
     """The scenario that a verb's pairs are tried in, without faults."""
-    made = scenario.checked(_tables(verb, _trial(verb).replicas))
-    if any(not reason(verb, target, made) for target in WORDS):
-        return made
-    # Some commands of an operator need a broker without a replica.
-    return scenario.checked(_tables(verb, replicas=2))
+    usual = _trial(verb).replicas
+    # Some commands of an operator need a broker without a replica, others voters that can change.
+    ways = [(usual, "static"), (2, "static"), (usual, "dynamic")]
+    tried = [_scenario(kind, verb, *way) for way in ways]
+    possible = (made for made in tried if any(not reason(verb, t, made) for t in kind.words))
+    return next(possible, tried[0])
 
 
 def reason(verb: str, target: str, chosen: Scenario) -> str | None:
@@ -139,36 +177,44 @@ def reason(verb: str, target: str, chosen: Scenario) -> str | None:
     return problems[0].split(": ", 1)[1].removeprefix(f"{verb}: ") if problems else None
 
 
-def _tables(verb: str, replicas: int) -> dict[str, Any]:
-    return tomllib.loads(_base(verb, replicas, "any"))
+def _scenario(kind: Kind, verb: str, replicas: int, voters: str) -> Scenario:
+    text = _base(kind, verb, replicas, "any", voters)
+    return scenario.checked(in_one_spelling(tomllib.loads(text), {}).raw)
 
 
-def _base(verb: str, replicas: int, leader: str) -> str:
-    partitions = _trial(verb).partitions
-    return BASE.format(verb=verb, partitions=partitions, replicas=replicas, leader=leader)
+def _base(kind: Kind, verb: str, replicas: int, leader: str, voters: str) -> str:
+    return BASE.format(
+        verb=verb,
+        kafka=kind.kafka,
+        metadata=kind.metadata,
+        voters=voters,
+        partitions=_trial(verb).partitions,
+        replicas=replicas,
+        leader=leader,
+    )
 
 
 # Runs
 
 
-def _run_missing(verb: str, number: int, results: Path) -> list[int]:
+def _run_missing(kind: Kind, verb: str, number: int, results: Path) -> list[int]:
     """Runs with a fault for each pair that has fewer than `number + 1` proofs."""
-    chosen = chosen_for(verb)
-    done = [(line["verb"], line["target"]) for line in known() if line["bit"] and line["healed"]]
+    chosen = chosen_for(kind, verb)
+    lines = [line for line in known() if kind.has(line)]
+    done = [(line["verb"], line["target"]) for line in lines if line["bit"] and line["healed"]]
     targets = [
         target
-        for target in WORDS
+        for target in kind.words
         if not reason(verb, target, chosen) and done.count((verb, target)) <= number
     ]
     # Leader and controller are two at the start, and may be one after a few faults.
     usual = [target for target in targets if target not in BROUGHT_ABOUT]
     usual.sort(key=lambda target: target != "leader-not-controller")
-    alone = scenario.checked(_tables(verb, replicas=1))
+    alone = _scenario(kind, verb, 1, chosen.cluster.voters)
     others = [target for target in BROUGHT_ABOUT if target in targets]
-    replicas = chosen.topic.replication_factor
-    few = 1 if all(not reason(verb, target, alone) for target in others) else replicas
-    texts = [text_of(verb, usual, replicas, "not-controller")] if usual else []
-    texts += [text_of(verb, others, few, _trial(verb).leader)] if others else []
+    few = alone if all(not reason(verb, target, alone) for target in others) else chosen
+    texts = [text_of(kind, verb, usual, chosen, "not-controller")] if usual else []
+    texts += [text_of(kind, verb, others, few, _trial(verb).leader)] if others else []
     return [_run(verb, text, number + 1, results) for text in texts]
 
 
@@ -182,11 +228,13 @@ def _run(verb: str, text: str, seed: int, results: Path) -> int:
     return code
 
 
-def text_of(verb: str, targets: Sequence[str], replicas: int, leader: str) -> str:
-    """The scenario of one run."""
+def text_of(kind: Kind, verb: str, targets: Sequence[str], chosen: Scenario, leader: str) -> str:
+    """The scenario of one run, with as many replicas and the voters of the one that was chosen."""
     entries = [entry for target in targets for entry in _entries(verb, target)]
     first = {key: value for key, value in entries[0].items() if key != "when"} | {"at_s": 1}
-    return _base(verb, replicas, leader) + "".join(map(_table, [first, *entries[1:]]))
+    replicas, voters = chosen.topic.replication_factor, chosen.cluster.voters
+    base = _base(kind, verb, replicas, leader, voters)
+    return base + "".join(map(_table, [first, *entries[1:]]))
 
 
 def _entries(verb: str, target: str) -> list[Entry]:
@@ -236,6 +284,7 @@ def _keep(folder: Path, record: RunRecord, verb: str) -> None:
             "error": fault["error"],
             "seed": record.seed,
             "kafka": record.versions.get("kafka"),
+            "metadata": record.scenario.cluster.kept_by,
             "utc": datetime.now(UTC).isoformat(),
         }
         lines.write("fault", verb=verb, **whole)
@@ -246,29 +295,39 @@ def _keep(folder: Path, record: RunRecord, verb: str) -> None:
 
 
 def render(lines: Iterable[Line]) -> str:
-    """The table: for each verb its targets with proofs and tries, and the pairs that cannot be."""
+    """The table: for each verb and kind of cluster the targets with proofs and tries, and the pairs
+    that cannot be."""
     told = list(lines)
-    rows = ["| verb | proved, of tries | not tried yet | cannot be |", "|---|---|---|---|"]
+    heads = [f"{kind.name} ({kind.kafka}): proved, of tries | cannot be" for kind in KINDS]
+    rows = [f"| verb | {' | '.join(heads)} |", "|---" * (1 + 2 * len(KINDS)) + "|"]
     for verb in LOCAL:
-        chosen = chosen_for(verb)
-        tried, untried, reasons = list[str](), list[str](), dict[str, list[str]]()
-        for target in WORDS:
-            if why := reason(verb, target, chosen):
-                why = why.removeprefix(f"{target}: ").replace(f"to {target},", "there,")
-                reasons.setdefault(why, []).append(target)
-                continue
-            tries = [line for line in told if (line["verb"], line["target"]) == (verb, target)]
-            proved = sum(bool(line["bit"] and line["healed"]) for line in tries)
-            if tries:
-                tried.append(f"{target} {proved}/{len(tries)}")
-            else:
-                untried.append(target)
-        if not tried:
-            needs = VERBS[verb].prepares == "netem"
-            untried = ["all others" + (": the kernel that this was made on has no netem" * needs)]
-        never = "; ".join(f"{', '.join(them)}: {why}" for why, them in reasons.items())
-        rows.append(f"| `{verb}` | {', '.join(tried)} | {', '.join(untried)} | {never} |")
+        cells = [cell for kind in KINDS for cell in _cells(kind, verb, told)]
+        rows.append(f"| `{verb}` | {' | '.join(cells)} |")
     return "\n".join(rows)
+
+
+def _cells(kind: Kind, verb: str, told: Sequence[Line]) -> tuple[str, str]:
+    """What was proved and tried, and what was not yet; why the others cannot be."""
+    chosen = chosen_for(kind, verb)
+    tried, untried, reasons = list[str](), list[str](), dict[str, list[str]]()
+    for target in kind.words:
+        if why := reason(verb, target, chosen):
+            why = why.removeprefix(f"{target}: ").replace(f"to {target},", "there,")
+            reasons.setdefault(why, []).append(target)
+            continue
+        tries = [line for line in told if (line["verb"], line["target"]) == (verb, target)]
+        tries = [line for line in tries if kind.has(line)]
+        proved = sum(bool(line["bit"] and line["healed"]) for line in tries)
+        if tries:
+            tried.append(f"{target} {proved}/{len(tries)}")
+        else:
+            untried.append(target)
+    if untried and not tried:
+        needs = VERBS[verb].prepares == "netem"
+        untried = ["all others" + (": the kernel that this was made on has no netem" * needs)]
+    parts = [", ".join(tried), f"{NOT_YET}{', '.join(untried)}" if untried else ""]
+    never = "; ".join(f"{', '.join(them)}: {why}" for why, them in reasons.items())
+    return "; ".join(filter(None, parts)), never
 
 
 def with_table(page: str, table: str) -> str:

@@ -88,7 +88,7 @@ def _engine(stack: ExitStack) -> Docker | None:
 
 def _a_day_passes(nights: Path) -> None:
     """Tonight's files become last night's."""
-    for file in sorted(nights.glob("*/????-??-??.*")):
+    for file in sorted(nights.rglob("????-??-??.*")):
         before = date.fromisoformat(file.stem) - timedelta(days=1)
         file.rename(file.with_stem(before.isoformat()))
 

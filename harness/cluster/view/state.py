@@ -43,6 +43,9 @@ class View:
     assignment: tuple[
         tuple[str, ...], ...
     ] = ()  # each partition's replicas, preferred leader first
+    # KRaft's controllers that do not vote as they are: removed, or with another disk than the one
+    # that votes (KIP-853). None where nobody tells.
+    observers: tuple[str, ...] | None = None
 
     @property
     def whole(self) -> bool:

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import tomllib
 
+import pytest
+
 from bench import fault_table
 from harness.model.effects import Effects
-from harness.nemesis.targets import TARGETS
 from harness.nemesis.verbs import VERBS
 from harness.scenario import file
+from harness.scenario.kafka.release import in_one_spelling
+
+ZOOKEEPER, KRAFT = fault_table.KINDS
+EACH = pytest.mark.parametrize("kind", fault_table.KINDS, ids=lambda kind: kind.name)
 
 
 def line(
-    verb: str = "kill", target: str = "leader", *, bit: str | None = "gone"
+    verb: str = "kill", target: str = "leader", *, bit: str | None = "gone", **more: str
 ) -> dict[str, object]:
-    return {"verb": verb, "target": target, "bit": bit, "healed": "back", "error": None}
+    return {"verb": verb, "target": target, "bit": bit, "healed": "back", "error": None, **more}
+
+
+def cells(table: str, verb: str) -> list[str]:
+    """A row's: of ZooKeeper what was proved and what cannot be, then of KRaft."""
+    row = next(row for row in table.splitlines() if row.startswith(f"| `{verb}`"))
+    return [cell.strip() for cell in row.split("|")[2:-1]]
 
 
 def test_the_table_in_the_repository_is_the_one_that_its_data_give() -> None:
@@ -49,58 +60,66 @@ def test_every_effect_has_words() -> None:
     assert len({*words, fault_table.effects_words(None)}) == len(fields) + 1
 
 
-def test_a_verb_is_tried_at_every_target_that_can_be() -> None:
+@EACH
+def test_a_verb_is_tried_at_every_target_that_can_be(kind: fault_table.Kind) -> None:
     wanted, tried = {}, {}
     for verb in (name for name, verb in VERBS.items() if verb.trial):
-        chosen = fault_table.chosen_for(verb)
-        wanted[verb] = [name for name in TARGETS if not fault_table.reason(verb, name, chosen)]
-        text = fault_table.text_of(verb, wanted[verb], chosen.topic.replication_factor, "any")
-        made = file.checked(file._lists_to_tuples(tomllib.loads(text)))
+        chosen = fault_table.chosen_for(kind, verb)
+        wanted[verb] = [name for name in kind.words if not fault_table.reason(verb, name, chosen)]
+        if not wanted[verb]:
+            continue
+        tables = tomllib.loads(fault_table.text_of(kind, verb, wanted[verb], chosen, "any"))
+        made = file.checked(in_one_spelling(tables, {}).raw)
         tried[verb] = [fault.target for fault in made.faults if fault.verb == verb]
 
-    assert wanted == tried
-    assert [] == [verb for verb, targets in wanted.items() if not targets]
+    nowhere = {verb for verb, targets in wanted.items() if not targets}
+    assert tried == {verb: targets for verb, targets in wanted.items() if targets}
+    assert nowhere == ({"remove-controller", "add-controller"} if kind is ZOOKEEPER else set())
 
 
-def test_proofs_and_tries_are_counted() -> None:
-    table = fault_table.render([line(), line(bit=None), line(target="all")])
-    row = next(row for row in table.splitlines() if row.startswith("| `kill`"))
+def test_proofs_and_tries_are_counted_by_kind_of_cluster() -> None:
+    lines = [line(), line(bit=None), line(target="all"), line(target="one", metadata="kraft")]
+    proved, _, of_kraft, _ = cells(fault_table.render(lines), "kill")
 
-    assert "leader 1/2, all 1/1 |" in row
-    assert ", controller," in row.split("|")[3]
+    assert proved.startswith("leader 1/2, all 1/1; not tried yet: follower")
+    assert ", controller," in proved
+    assert of_kraft.startswith("one 1/1; not tried yet: leader, ")
 
 
 def test_a_pair_that_cannot_be_has_its_reason() -> None:
-    table = fault_table.render([])
-    row = next(row for row in table.splitlines() if row.startswith("| `roll`"))
+    _, never, _, never_on_kraft = cells(fault_table.render([]), "roll")
 
-    assert "zk-all, producer" in row
-    assert "roll does not apply there, only to a broker" in row
+    assert "zk-all, producer" in never
+    assert "roll does not apply there, only to a broker" in never
+    assert "leader-and-controller: no broker is the controller" in never_on_kraft
 
 
-def test_every_verb_that_hits_brokers_can_hit_the_coordinators() -> None:
+@EACH
+def test_every_verb_that_hits_brokers_can_hit_the_coordinators(kind: fault_table.Kind) -> None:
     """Somebody must have a group and transactions for that."""
     verbs = [name for name, verb in VERBS.items() if not verb.targets and "broker" in verb.hits]
     refused = {
         (verb, target): why
         for verb in verbs
         for target in ("group-coordinator", "transaction-coordinator")
-        if (why := fault_table.reason(verb, target, fault_table.chosen_for(verb)))
+        if (why := fault_table.reason(verb, target, fault_table.chosen_for(kind, verb)))
     }
 
     assert not refused
 
 
 def test_what_is_not_tried_yet_waits_for_a_kernel_with_netem() -> None:
-    """In the table of the repository; its third column."""
-    rows = [row.split("|") for row in fault_table.render(fault_table.known()).splitlines()[2:]]
-    waiting = {row[1].strip(" `") for row in rows if row[3].strip()}
+    """In the table of the repository."""
+    table = fault_table.render(fault_table.known())
+    waiting = {verb for verb in fault_table.LOCAL if "not tried yet" in "".join(cells(table, verb))}
 
     assert waiting <= {verb for verb in VERBS if VERBS[verb].prepares == "netem"}
 
 
 def test_what_brings_a_fault_about_comes_before_it_and_the_first_at_a_time_of_its_own() -> None:
-    text = fault_table.text_of("elect", ["leader-and-controller", "last-isr"], 2, "kafka2")
+    targets = ["leader-and-controller", "last-isr"]
+    chosen = fault_table.chosen_for(ZOOKEEPER, "elect")
+    text = fault_table.text_of(ZOOKEEPER, "elect", targets, chosen, "kafka2")
     faults = tomllib.loads(text)["faults"]
 
     assert [(fault["verb"], fault["target"], fault.get("when")) for fault in faults] == [

@@ -125,6 +125,7 @@ class MetadataLogView:
                     partitions=self._states(metadata),
                     controller=self._controller(),
                     assignment=tuple(self._of(state.replicas) for state in own),
+                    observers=self._observers(),
                 )
             )
 
@@ -170,6 +171,10 @@ class MetadataLogView:
             found = metadata.partitions(topic)
             state = found.get(partition_of(name, len(found))) if found else None
             return self._leader(state)
+
+    def _observers(self) -> tuple[str, ...]:
+        vote = set(self._reader.voters()) - set(self._reader.replaced())
+        return tuple(name for id_, name in sorted(self._names.items()) if id_ not in vote)
 
     def _controller(self) -> str | None:
         leader = self._reader.leader()

@@ -21,10 +21,11 @@ from uuid import UUID
 from harness.cluster.capabilities import Operated
 from harness.cluster.nodes import NotInTime, Role, controllers
 from harness.model.effects import Effects
+from harness.model.scenario import FaultPart
 from harness.nemesis.faults.admin.reassignments import now_and_then
 from harness.nemesis.options import Options
-from harness.nemesis.target import Setting, Target
-from harness.nemesis.verb import DoesNothing, Injection, Verb
+from harness.nemesis.target import Roles, Setting, Target
+from harness.nemesis.verb import DoesNothing, Injection, Trial, Verb
 
 if TYPE_CHECKING:
     from harness.cluster.admin.requests import Members
@@ -79,6 +80,13 @@ def _votes_by_now(injection: Injection) -> str | None:
     return _votes(injection, memo["directory"], found)
 
 
+def _vote_already(roles: Roles, hit: frozenset[str], _: Options) -> str | None:
+    follow = roles.view.observers
+    if follow is None or not (voters := hit - set(follow)):
+        return None
+    return f"{', '.join(sorted(voters))} votes already"
+
+
 def _leave(_: Injection) -> None:
     """There is nothing to undo."""
 
@@ -118,6 +126,18 @@ def _needs_dynamic_voters(setting: Setting, _: Target, __: Options) -> str | Non
     )
 
 
+# Who follows the log without a vote is a minority of the controllers, and leads nothing.
+VOTERS = ("controller", "quorum-leader", "quorum-followers", "quorum-majority", "quorum-all")
+
+
+def _needs_a_follower(setting: Setting, target: Target, options: Options) -> str | None:
+    if why := _needs_dynamic_voters(setting, target, options):
+        return why
+    if target.name not in VOTERS:
+        return None
+    return f"{target.name}: some of them vote already: use quorum-follower, or quorum-minority"
+
+
 def _leaves_a_voter(setting: Setting, target: Target, options: Options) -> str | None:
     if why := _needs_dynamic_voters(setting, target, options):
         return why
@@ -126,7 +146,6 @@ def _leaves_a_voter(setting: Setting, target: Target, options: Options) -> str |
     return "the last voter cannot be removed: raise cluster.controllers, or use quorum-one"
 
 
-# Not tried at every target: the clusters of these trials have no controllers.
 REMOVE_CONTROLLER = Verb(
     name="remove-controller",
     undo="vote-again",
@@ -140,7 +159,6 @@ REMOVE_CONTROLLER = Verb(
     heal=_vote_again,
     healed=_votes_again,
     impossible=_leaves_a_voter,
-    trial=None,
 )
 ADD_CONTROLLER = Verb(
     name="add-controller",
@@ -154,6 +172,7 @@ ADD_CONTROLLER = Verb(
     bit=_votes_by_now,
     heal=_leave,
     healed=_left,
-    impossible=_needs_dynamic_voters,
-    trial=None,
+    impossible=_needs_a_follower,
+    idle=_vote_already,
+    trial=Trial(before=(FaultPart(verb="lose-disk", target="quorum-follower", for_s=1),)),
 )

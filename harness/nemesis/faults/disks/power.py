@@ -24,6 +24,8 @@ from harness.model.effects import Effects
 from harness.nemesis.faults.disks import sync_trace
 from harness.nemesis.faults.processes.revive import disks, gone, note_pids, revive, revived
 from harness.nemesis.faults.processes.signals import processes
+from harness.nemesis.options import Options
+from harness.nemesis.target import Setting, Target
 from harness.nemesis.verb import KAFKAS, Injection, Verb
 from harness.waiting import wait_until
 
@@ -95,6 +97,22 @@ def _empty(injection: Injection, node: Node) -> str:
     )
 
 
+def _leaves_metadata(setting: Setting, target: Target, _: Options) -> str | None:
+    if not setting.controllers:
+        return None
+    if target.certain(setting) >= setting.quorum:
+        return (
+            f"{target.name}: nobody would have the metadata, and no topic would ever be back: use "
+            "quorum-minority"
+        )
+    if setting.dynamic and target.name in {"quorum-majority", "quorum-followers"}:
+        return (
+            f"{target.name}: a voter is gone with its disk (KIP-853), and without a majority of "
+            'them none can be added: use quorum-minority, or set cluster.voters = "static"'
+        )
+    return None
+
+
 def _evidence(injection: Injection) -> str | None:
     return "; ".join(injection.memo["evidence"])
 
@@ -128,4 +146,5 @@ LOSE_DISK = Verb(
     bit=_evidence,
     heal=revive,
     healed=revived,
+    impossible=_leaves_metadata,
 )

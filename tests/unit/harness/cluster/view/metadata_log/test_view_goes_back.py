@@ -150,10 +150,12 @@ def test_a_controller_with_another_disk_is_not_waited_for(tmp_path):
     """It can catch up, and its vote is gone with the disk that had it."""
     quorum = Quorum(tmp_path, dynamic=True)
     assert (quorum.view.recovered(3) or "").endswith("every voter is level")
+    assert quorum.view.look().observers == ()
 
     quorum.a.format("another disk")
     quorum.b.elected(2)
     quorum.c.follow(quorum.b)
+    assert quorum.view.look().observers == ("controller1",)
     said = quorum.view.recovered(3) or ""
     assert said.endswith("every voter is level but controller1, whose disk is another one")
 

@@ -134,7 +134,8 @@ def test_who_votes_is_not_added_but_may_be_heard_of_with_another_disk(quorum: Qu
         ("add-controller", "controller1", {"dynamic": False}, 'cluster.voters = "dynamic"'),
         ("remove-controller", "quorum-all", {}, "use quorum-one"),
         ("remove-controller", "controller1", {"controllers": 1}, "raise cluster.controllers"),
-        ("add-controller", "quorum-all", {}, None),
+        ("add-controller", "quorum-majority", {}, "use quorum-follower"),
+        ("add-controller", "quorum-minority", {}, None),
     ],
 )
 def test_what_cannot_be_is_refused_with_the_remedy(
@@ -147,3 +148,25 @@ def test_what_cannot_be_is_refused_with_the_remedy(
     why = VERBS[verb].impossible(setting, at, Options())
 
     assert (remedy is None and why is None) or str(remedy) in str(why)
+
+
+@pytest.mark.parametrize(
+    ("observers", "hit", "why"),
+    [
+        (("controller1",), {"controller1"}, None),
+        (("controller1",), {"controller1", "controller2"}, "controller2 votes already"),
+        ((), {"controller1"}, "controller1 votes already"),
+        (None, {"controller1"}, None),  # nobody tells
+    ],
+)
+def test_whoever_votes_already_is_no_target_of_add_controller(
+    observers: tuple[str, ...] | None, hit: set[str], why: str | None
+) -> None:
+    view = View(partitions=(), controller=None, observers=observers)
+    roles = replace(injection().roles, view=view)
+    idle = VERBS["add-controller"].idle
+    assert idle is not None
+
+    said = idle(roles, frozenset(hit), Options())
+
+    assert (why is None and said is None) or str(why) in str(said)

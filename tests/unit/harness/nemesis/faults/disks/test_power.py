@@ -8,6 +8,9 @@ import pytest
 
 from harness.cluster.nodes import ClusterError, Node
 from harness.nemesis.faults.disks import power
+from harness.nemesis.options import Options
+from harness.nemesis.target import Setting
+from harness.nemesis.targets import target_of
 from harness.nemesis.verbs import VERBS
 from tests.support.disk_nodes import KAFKA1, KAFKA2, Nodes, at
 
@@ -112,3 +115,27 @@ def test_sizes_are_those_of_every_file_below(tmp_path: Path) -> None:
     (tmp_path / "a" / "b" / "c").write_bytes(b"123")
 
     assert power.sizes(tmp_path) == {str(tmp_path / "a" / "b" / "c"): 3}
+
+
+@pytest.mark.parametrize(
+    ("target", "kept", "why"),
+    [
+        ("quorum-all", {"controllers": 3}, "no topic would ever be back"),
+        ("controller1", {"controllers": 1}, "no topic would ever be back"),
+        ("all", {"controllers": 3, "combined": True}, "no topic would ever be back"),
+        ("all", {"controllers": 3}, None),
+        ("all", {"zookeepers": 3}, None),
+        ("quorum-majority", {"controllers": 3}, None),
+        ("quorum-majority", {"controllers": 3, "dynamic": True}, 'cluster.voters = "static"'),
+        ("quorum-minority", {"controllers": 3, "dynamic": True}, None),
+    ],
+)
+def test_somebody_keeps_the_metadata(target: str, kept: dict[str, int], why: str | None) -> None:
+    there = {"brokers": 3, "zookeepers": 0, "partitions": 1, "replicas": 3}
+    setting = Setting(**{**there, **kept}, workers={}, transactions=False)  # type: ignore[arg-type]
+    at = target_of(target, setting)
+    assert at is not None
+
+    said = VERBS["lose-disk"].impossible(setting, at, Options())
+
+    assert (why is None and said is None) or str(why) in str(said)
