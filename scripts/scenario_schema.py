@@ -56,7 +56,7 @@ def schema() -> Schema:
     definitions["target"] = {
         "anyOf": [
             {"enum": list(TARGETS)},
-            {"pattern": rf"^(kafka\d+|zk\d+|({kinds})-\d+(-\d+)*)$"},
+            {"pattern": rf"^((kafka|zk|controller)\d+|({kinds})-\d+(-\d+)*)$"},
         ]
     }
     definitions["TopicPart"]["properties"]["leader"]["pattern"] = (

@@ -55,8 +55,9 @@ UNCLEAN_ELECTION = Kind(
 OLD_ISR = Kind(
     name="old-isr",
     records="those whose partition came to be led by an ISR that its committed metadata went back "
-    "to, after a controller's disk was lost: by a broker that was out of ISR and ELR before, and "
-    "acknowledged since then, as of an unclean election; of partitions whose metadata stayed none",
+    "to, after a controller's disk was lost and before that was healed: by a broker that was out "
+    "of ISR and ELR before, and acknowledged since then, as of an unclean election; of partitions "
+    "whose metadata stayed none",
 )
 TRUNCATION = Kind(
     name="truncation",
@@ -73,7 +74,7 @@ STRIKE = Kind(
     name="strike",
     records="those whose send began before the strike was done, in a partition whose whole ISR "
     "(with KRaft, ISR and ELR) was struck, or that a struck broker came to lead anew before it had "
-    "left the ISR and come back",
+    "left the ISR and come back; not where another one was in ISR or ELR then",
 )
 LEADER_STRUCK = Kind(
     name="leader-struck",

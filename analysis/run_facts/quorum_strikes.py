@@ -10,6 +10,9 @@ its disk too, so who is left decides, and a majority of all voters has whatever 
 (KIP-853). Of power that was lost it is not known: a leader counts its own copy before it has synced
 it (KafkaRaftClient.flushLeaderLog), followers sync first.
 
+With static voters it is over once it is healed: that is proved by every voter having what is
+committed, and what goes back later is another's doing.
+
 That it may have happened permits nothing by itself (analysis.causes.leaders.set_back). A cluster
 with ZooKeeper has none: what its ensemble shows is never taken back here.
 """
@@ -30,6 +33,7 @@ class QuorumStrike:
     fault: int
     words: str
     invoke_ns: int
+    over_ns: int | None  # None: never
     why: str | None = None
 
 
@@ -40,7 +44,7 @@ def quorum_strikes(
     can do."""
     if kafka.zookeeper:
         return []
-    found = [*_known(happened, kafka), *(_unknown(happened) if with_unknown else ())]
+    found = [*_known(happened, kafka), *(_unknown(happened, kafka) if with_unknown else ())]
     return sorted(found, key=lambda strike: strike.invoke_ns)
 
 
@@ -54,24 +58,28 @@ def _known(happened: Happened, kafka: Kafka) -> Iterator[QuorumStrike]:
         unproved = f"{named}: it was never proved" if fault["ok_ns"] is None else None
         if effects.takes == "unsynced":
             why = "whether the quorum's leader had synced what it counted is not known"
-            yield _strike(fault, hit, why)
+            yield _strike(fault, hit, why, dynamic=kafka.dynamic)
             continue
         emptied |= hit
         kept = len(happened.quorum - emptied)
         if not (kafka.dynamic and 2 * kept > len(happened.quorum)):
-            yield _strike(fault, hit, unproved)
+            yield _strike(fault, hit, unproved, dynamic=kafka.dynamic)
 
 
-def _unknown(happened: Happened) -> Iterator[QuorumStrike]:
+def _unknown(happened: Happened, kafka: Kafka) -> Iterator[QuorumStrike]:
     for fault in happened.unknown():
         named = f"step {fault['step']}, {fault['verb']} {fault['target']}"
-        yield _strike(fault, set(fault["nodes"]), f"{named}: what it can do is not known")
+        why = f"{named}: what it can do is not known"
+        yield _strike(fault, set(fault["nodes"]), why, dynamic=kafka.dynamic)
 
 
-def _strike(fault: Row, hit: set[str] | frozenset[str], why: str | None) -> QuorumStrike:
+def _strike(
+    fault: Row, hit: set[str] | frozenset[str], why: str | None, *, dynamic: bool
+) -> QuorumStrike:
     return QuorumStrike(
         fault=fault["fault"],
         words=f"{fault['verb']} took what {', '.join(sorted(hit))} had written",
         invoke_ns=fault["invoke_ns"],
+        over_ns=None if dynamic else fault["heal_ok_ns"],
         why=why,
     )

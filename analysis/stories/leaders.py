@@ -146,13 +146,17 @@ def _order(subject: Subject) -> Any:
 
 
 def _outside(broker: str, epoch: int | None, partition: int, views: Sequence[Row]) -> bool:
-    """Whether the last ISR that was seen before it led was another broker's."""
+    """Whether the last ISR that was seen before it led was another broker's. Where it and the ELR
+    were nobody's, the last known leader was not outside."""
     mine = [view for view in views if view["partition"] == partition]
     led = [n for n, view in enumerate(mine) if view["leader_epoch"] == epoch and epoch is not None]
     before = mine[: led[0]] if led else []
     last = before[-1] if before else {"isr": ()}
-    told = bool(last["isr"]) or last.get("elr") is not None
-    return told and broker not in (*last["isr"], *(last.get("elr") or ()))
+    eligible = (*last["isr"], *(last.get("elr") or ()))
+    if not eligible:
+        leaders = [view["leader"] for view in before if view["leader"] is not None]
+        return last.get("elr") is not None and leaders[-1:] != [broker]
+    return broker not in eligible
 
 
 def _seen_election(subject: Subject, views: Sequence[Row]) -> Election | None:

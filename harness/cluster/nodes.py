@@ -12,9 +12,13 @@ Role = NodeKind
 
 CONTROLLER_PORT = 9093
 
-# Why a broker may end itself while it starts, though nothing is wrong with it: its old session
-# still lives, its new one expired on a starved host, or ZooKeeper was away for too long.
-PASSING = ("NodeExists", "SessionExpired", "ZooKeeperClientTimeout")
+# Why a node may end itself while it starts, though nothing is wrong with it: a broker's old session
+# with ZooKeeper still lives, its new one expired on a starved host, or ZooKeeper was away for too
+# long; a KRaft controller with an empty disk hears that it is the leader, and knows of no election.
+PASSING = (
+    *("NodeExists", "SessionExpired", "ZooKeeperClientTimeout"),
+    "which is inconsistent with current leader",
+)
 
 
 class ClusterError(RuntimeError):

@@ -52,7 +52,3 @@ class Effects(BaseModel):
             ends_processes=self.ends_processes,
             halts_processes=self.halts_processes,
         )
-
-    def at_controller(self) -> Effects:
-        """Those of a fault that has these at a broker: a controller has no record to lose."""
-        return self.model_copy(update={"takes": "nothing", "alters_stored_bytes": False})

@@ -180,13 +180,11 @@ class Verb:
     def effects_at(self, target: Target, given: Mapping[str, Any]) -> Effects | None:
         """What a fault with these options can do; None: not known.
 
-        Effects that are no function are those at a broker, from which those at a worker or at a
-        controller follow.
+        Effects that are no function are those at a node, from which those at a worker follow. What
+        a controller loses are no records, but who may lead (analysis.run_facts.quorum_strikes).
         """
         if callable(self.effects):
             return self.effects(self.options.of(given), target)
         if target.kind == "client":
             return self.effects.at_worker()
-        if target.kind == "controller":
-            return self.effects.at_controller()
         return self.effects

@@ -10,8 +10,8 @@ import pytest
 from harness.checkout import ROOT
 
 TEMPLATES = ROOT / "analysis" / "studies" / "templates"
-PAGES = ("faq", "study", "study-older", "configurations", "beside", "backends")
-CAMPAIGNS = ("study", "configurations")
+PAGES = ("faq", "study", "study-older", "configurations", "beside", "backends", "kraft")
+CAMPAIGNS = ("study", "configurations", "kraft")
 NUMBER = re.compile(
     r"(?<![\w.=`/-])\d[\d,.]*(?:–\d[\d,.]*)?\s*(?:s|ms|µs|%|seconds?|minutes?|records?|runs?|failures|"
     r"duplicates)(?![\w-])|\b\d+ of \d+\b"
@@ -63,6 +63,7 @@ TYPED = {
         "4.5 s": "1 to 1.5 times a setting",
     },
     "configurations.toml": {"18 s": SETTING},
+    "kraft.toml": {"10 s": SETTING},
 }
 
 

@@ -36,6 +36,7 @@ class Strike:
     kept_from_ns: int | None = None  # what was begun from then on was on disk when it came
     own_topic: bool = False  # it takes nothing of internal topics
     started_ns: int = ALWAYS  # its nodes were down until then
+    heard_of: bool = False  # it ended its nodes: when they register Kafka knows what they may lack
 
     @property
     def up_ns(self) -> int:
@@ -68,6 +69,8 @@ class Led:
     unseen: bool = False  # nobody looked meanwhile
     back_ns: int | None = None
     sure: bool = True  # it did not do so before it was struck, when nobody looked
+    before: State | None = None  # what was so until then
+    changes: int | None = None  # of the partition since that; None: not told
 
 
 def led_anew(node: str, strike: Strike, partition: Partition) -> Led:
@@ -83,11 +86,20 @@ def led_anew(node: str, strike: Strike, partition: Partition) -> Led:
                 since_ns=max(state.since_ns, strike.up_ns),
                 unseen=dark,
                 sure=state.since_ns >= strike.up_ns or (was_up and not dark),
+                before=last,
+                changes=_changes(last, state),
             )
         if state.time_ns == back_ns:
             return Led(back_ns=back_ns)
         last = state
     return Led()
+
+
+def _changes(last: State | None, state: State) -> int | None:
+    """How often a partition was changed from one state to another."""
+    if last is None or last.partition_epoch is None or state.partition_epoch is None:
+        return None
+    return state.partition_epoch - last.partition_epoch
 
 
 def _anew(last: State | None, state: State) -> bool:

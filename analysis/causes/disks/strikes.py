@@ -16,7 +16,13 @@ have been one, such a strike is in doubt.
 
 It counts as well for one that a struck broker came to lead anew before it had left the ISR and come
 back, which it can only with all that the leader has; so does the last known leader, whom Kafka
-elects where ISR and ELR are empty. Where the fault ended its process, it leads anew only after the
+elects where ISR and ELR are empty. While others are eligible Kafka must not elect it there: as it
+registers it is out of ISR and ELR, so what it then loses is not the strike's, unless unclean
+elections are allowed or the metadata went back.
+
+    ISR 1, ELR 2; power of kafka1 lost; then kafka1 leads, with ISR 1, ELR 2    =>  nothing
+
+Where the fault ended its process, it leads anew only after the
 healing has begun: until then a new epoch of its is one that the controller gave for another reason
 (or, in 4.0, because it elects who is fenced, KAFKA-19522).
 
@@ -41,10 +47,10 @@ from dataclasses import replace
 
 from analysis.causes.cause import Cause
 from analysis.causes.disks.flipped_bits import flipped
-from analysis.causes.disks.strike import ALWAYS, Strike, led_anew, seen_before
+from analysis.causes.disks.strike import ALWAYS, Led, Strike, led_anew, seen_before
 from analysis.causes.kinds import AFTER_STRIKE, LEADER_STRUCK, STRIKE
 from analysis.causes.seen import Seen
-from analysis.causes.settings import FLUSH, topic_values
+from analysis.causes.settings import FLUSH, topic_values, unclean_allowed
 from analysis.causes.states import Hidden, Partition, State
 from analysis.run_facts.faults import Row, view_before
 
@@ -86,7 +92,10 @@ def strikes_of(seen: Seen, values: Values = topic_values) -> Iterator[Strike]:
             down = effects.ends_processes and not effects.starts_again
             started_ns = fault["heal_invoke_ns"] if down else None
             yield replace(
-                _strike(fault), kept_from_ns=kept_from_ns, started_ns=started_ns or ALWAYS
+                _strike(fault),
+                kept_from_ns=kept_from_ns,
+                started_ns=started_ns or ALWAYS,
+                heard_of=effects.ends_processes,
             )
         if effects.alters_stored_bytes:
             yield from _found_at_start(fault, seen)
@@ -264,12 +273,34 @@ def _leads_anew(cause: Cause, strike: Strike, partition: Partition, seen: Seen) 
             words = f"{cause.words}, and {node} led partition {partition.number} without it"
             unseen = f"when {node} came to lead partition {partition.number} was not seen"
             why = cause.why if led.sure else cause.why or unseen
+            chosen, doubt = _chosen(node, led, strike, partition, seen)
+            if not chosen:
+                continue
+            why = why or doubt
             mine = replace(cause, words=words, sure=why is None, why=why)
             yield from _struck(mine, led.at_ns if led.unseen else led.since_ns)
             if led.unseen:
                 yield after(replace(mine, sure=False, why=why or unseen), led.since_ns)
         else:
             yield from _hidden_lead(cause, strike, led.back_ns, partition)
+
+
+def _chosen(
+    node: str, led: Led, strike: Strike, partition: Partition, seen: Seen
+) -> tuple[bool, str | None]:
+    """Whether Kafka may have chosen a struck broker to lead, and why that is not known: not one of
+    which it knew, while others were eligible."""
+    if not (seen.kafka.elr and strike.heard_of and led.before and led.before.elr is not None):
+        return True, None
+    until_ns = led.at_ns or 0
+    went_back = any(s.went_back for s in partition.within(strike.invoke_ns, until_ns))
+    if went_back or led.before.eligible <= strike.nodes:
+        return True, None
+    for _, doubt in unclean_allowed(seen, led.since_ns, until_ns):
+        return True, doubt
+    if led.changes == 1 and not led.unseen:
+        return False, None
+    return True, f"who was eligible when {node} came to lead was not seen"
 
 
 def _hidden_lead(

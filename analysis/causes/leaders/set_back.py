@@ -6,6 +6,7 @@
         begun before 12 s may be lost
     the same, but it was the metadata of another partition that went back    =>  nothing
     the same, but kafka2 was in the ISR until 9 s                            =>  nothing
+    the same, but the controllers were healed, and level, at 8 s             =>  nothing
 
 A controller's disk that is lost (analysis.run_facts.quorum_strikes) permits nothing by itself, and
 nothing elsewhere. What it permits is what an unclean election does: that a broker lacks what was
@@ -16,7 +17,7 @@ did not follow what it had not forgotten. Where nobody is left to lead (the topi
 forgotten), everything that was begun before is permitted.
 
 That the metadata went back is a state's `went_back` (docs/history.md). Where nobody saw whether it
-did, an election is in doubt. Without such a fault before it, it permits nothing.
+did, an election is in doubt. Without such a fault that was not over before it, it permits nothing.
 Source: KIP-595, KIP-853.
 """
 
@@ -45,7 +46,7 @@ def elections_by_an_old_isr(change: Change, partition: Partition, seen: Seen) ->
         if out_ns is None:
             continue
         dark = [each for each in partition.hidden if each.covers(out_ns, change.at_ns)]
-        for cause in _of(strikes, back.time_ns, _cause(change, partition, out_ns)):
+        for cause in _of(strikes, back, _cause(change, partition, out_ns)):
             yield replace(cause, sure=False, why=cause.why or dark[0].why) if dark else cause
 
 
@@ -61,7 +62,7 @@ def forgotten(partition: Partition, seen: Seen) -> Iterator[Cause]:
                 partition=partition.number,
                 begun_before_ns=back.time_ns,
             )
-            yield from _of(strikes, back.time_ns, cause)
+            yield from _of(strikes, back, cause)
 
 
 def hidden_by(hidden: Hidden, seen: Seen) -> str | None:
@@ -78,9 +79,15 @@ def _backs(partition: Partition, until_ns: int | None) -> Iterator[State]:
             yield state
 
 
-def _of(strikes: Sequence[QuorumStrike], back_ns: int, cause: Cause) -> Iterator[Cause]:
-    """The cause, if a strike came before: sure if one of them certainly took something."""
-    before = [strike for strike in strikes if strike.invoke_ns < back_ns]
+def _of(strikes: Sequence[QuorumStrike], back: State, cause: Cause) -> Iterator[Cause]:
+    """The cause, if a strike came before and was not over: sure if one of them certainly took
+    something."""
+    before = [
+        strike
+        for strike in strikes
+        if strike.invoke_ns < back.time_ns
+        and (strike.over_ns is None or back.since_ns < strike.over_ns)
+    ]
     for strike in sorted(before, key=lambda each: each.why is not None)[:1]:
         words = f"{strike.words}, and {cause.words}"
         yield replace(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -18,10 +18,10 @@ from harness.nemesis.conductor.fault_log import FaultLog
 from harness.nemesis.conductor.reservations import Reservations
 from harness.nemesis.conductor.target_choice import Chooser
 from harness.nemesis.conductor.triggers import Triggers
-from harness.nemesis.conductor.waits import Interrupted, Limits
+from harness.nemesis.conductor.waits import NOT_NOW, Interrupted, Limits
 from harness.nemesis.target import NoTarget, Roles
 from harness.nemesis.undo_record import Undo
-from harness.nemesis.verb import DoesNothing
+from harness.nemesis.verb import DoesNothing, Verb
 from harness.nemesis.verbs import VERBS, Injection
 from harness.waiting import WaitTimeout, wait_until
 
@@ -150,13 +150,22 @@ class FaultRunner:
             ]
             if self.undo is not None:
                 self.undo.undone(step.step)
-            recovered = self.triggers.recovered
+            recovered = partial(self._recovered, verb, injections)
             evidence.append(waits.wait(recovered, self.limits.heal_s, "every ISR to be full"))
         except (ClusterError, WaitTimeout, Interrupted) as error:
             self.log.write("heal", "info", step, nodes=names, error=str(error))
             raise
         self.log.write("heal", "ok", step, nodes=names, evidence=evidence, done_ns=done_ns)
         self.log.tell(f"healed: {evidence[-1]}")
+
+    def _recovered(self, verb: Verb, injections: Sequence[Injection]) -> str | None:
+        """Whether the cluster is. A controller answers before it has met the others, and may end
+        itself when it does (`PASSING`): then it is started once more."""
+        for injection in injections:
+            if injection.node.role == "controller":
+                with suppress(*NOT_NOW):
+                    verb.healed(injection)
+        return self.triggers.recovered()
 
 
 def _names(injections: Sequence[Injection]) -> list[str]:

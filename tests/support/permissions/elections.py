@@ -9,7 +9,6 @@ from tests.support.permissions.cluster import (
     MAYBE,
     NEVER,
     NO,
-    UNCLEAN,
     YES,
     Row,
     eligible,
@@ -41,7 +40,7 @@ class Elections(Leaders):
             found = max(found, self.in_time(view, each))
         for back in self.backs(self.read - 1):
             if back["leader"] is None and not eligible(back) and self.begun < back["time_ns"]:
-                found = max(found, self.quorum_hit(back["time_ns"]))
+                found = max(found, self.quorum_hit(back))
         return max(found, self.hidden_election(self.forgot_within))
 
     def in_time(self, view: Row, found: int) -> int:
@@ -96,24 +95,6 @@ class Elections(Leaders):
             return min(outside, MAYBE)
         return min(outside, MAYBE) if self.hides_isr(min(known, looked), change) else outside
 
-    def unclean_within(self, first: int, last: int) -> int:
-        """Whether unclean elections were allowed, or asked for, at some moment of a stretch."""
-        asked = [fault for fault, _ in self.known() if self.asks(fault)]
-        if any(f["invoke_ns"] <= last and four(f)[3] > first for f in asked):
-            return YES
-        if self.cluster.unclean_by_setting and "true" in self.values(UNCLEAN, first, last):
-            return YES
-        meeting = [f for f in self.unknown() if f["invoke_ns"] <= last and four(f)[3] > first]
-        return MAYBE if meeting else NO
-
-    def unknown(self) -> list[Row]:
-        """Faults of which it is not known what they can do."""
-        return [
-            fault
-            for fault in self.cluster.faults
-            if fault["nodes"] and self.cluster.effects.get(fault["step"]) is None
-        ]
-
     # --- metadata that went back
 
     def backs(self, until: int) -> list[Row]:
@@ -135,7 +116,7 @@ class Elections(Leaders):
             lacked = YES if self.out_with(new, earlier) else NO
             if self.hides_isr(self.out_since(new, earlier), elected["time_ns"]):
                 lacked = min(lacked, MAYBE)
-            found = max(found, min(lacked, self.quorum_hit(moment)))
+            found = max(found, min(lacked, self.quorum_hit(back)))
         return found
 
     def out_with(self, new: str, earlier: list[Row]) -> bool:
@@ -175,29 +156,33 @@ class Elections(Leaders):
         ]
         return bool(later) and self.had_by(new, elected, unknown=True, among=later)
 
-    def quorum_hit(self, before: int) -> int:
-        """Whether controllers lost what they had written, before a moment."""
-        return max((sure for ns, sure in self.quorum_strikes() if ns < before), default=NO)
+    def quorum_hit(self, back: Row) -> int:
+        """Whether controllers lost what they had written, and were not all level again, before
+        the look that may have shown it."""
+        since, seen = self.since(back), back["time_ns"]
+        found = [sure for ns, over, sure in self.quorum_strikes() if ns < seen and since < over]
+        return max(found, default=NO)
 
     def forgot_within(self, first: int, last: int) -> int:
         """Whether the metadata may have gone back in a stretch that nobody saw."""
-        return MAYBE if any(last > ns for ns, _ in self.quorum_strikes()) else NO
+        return MAYBE if any(last > ns for ns, _, _ in self.quorum_strikes()) else NO
 
-    def quorum_strikes(self) -> Iterator[tuple[int, int]]:
+    def quorum_strikes(self) -> Iterator[tuple[int, int, int]]:
         if not self.cluster.kraft:
             return
         empty: set[str] = set()
         quorum = {*self.cluster.quorum}
         for fault in sorted(self.cluster.faults, key=lambda each: int(each["invoke_ns"])):
             effects = self.cluster.effects.get(fault["step"])
+            over = NEVER if self.cluster.dynamic else four(fault)[3]
             if effects is None:
                 if fault["nodes"]:
-                    yield fault["invoke_ns"], MAYBE
+                    yield fault["invoke_ns"], over, MAYBE
                 continue
             hit = {*fault["nodes"]} & quorum
             if hit and effects["takes"] == "unsynced":
-                yield fault["invoke_ns"], MAYBE
+                yield fault["invoke_ns"], over, MAYBE
             elif hit and effects["takes"] == "all":
                 empty |= hit
                 if not self.cluster.dynamic or len(quorum - empty) <= len(quorum) / 2:
-                    yield fault["invoke_ns"], MAYBE if fault["ok_ns"] is None else YES
+                    yield fault["invoke_ns"], over, MAYBE if fault["ok_ns"] is None else YES

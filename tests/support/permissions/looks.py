@@ -7,9 +7,12 @@ from itertools import pairwise
 
 from tests.support.permissions.cluster import (
     EVER,
+    MAYBE,
     NEVER,
+    NO,
     TWO_LOOKS,
     UNCLEAN,
+    YES,
     Cluster,
     Row,
     Sent,
@@ -161,3 +164,21 @@ class Looks:
             effects = self.cluster.effects.get(fault["step"])
             if fault["nodes"] and effects is not None:
                 yield fault, effects
+
+    def unclean_within(self, first: int, last: int) -> int:
+        """Whether unclean elections were allowed, or asked for, at some moment of a stretch."""
+        asked = [fault for fault, _ in self.known() if self.asks(fault)]
+        if any(f["invoke_ns"] <= last and four(f)[3] > first for f in asked):
+            return YES
+        if self.cluster.unclean_by_setting and "true" in self.values(UNCLEAN, first, last):
+            return YES
+        meeting = [f for f in self.unknown() if f["invoke_ns"] <= last and four(f)[3] > first]
+        return MAYBE if meeting else NO
+
+    def unknown(self) -> list[Row]:
+        """Faults of which it is not known what they can do."""
+        return [
+            fault
+            for fault in self.cluster.faults
+            if fault["nodes"] and self.cluster.effects.get(fault["step"]) is None
+        ]

@@ -30,6 +30,7 @@ class Strike:
     healed: int
     sure: int
     started: int = EVER  # its nodes were down until then
+    heard_of: bool = False  # its nodes ended, so that Kafka knows
 
     @property
     def up(self) -> int:
@@ -72,6 +73,7 @@ class Struck(Looks):
                         healed=healed,
                         sure=YES if sure else MAYBE,
                         started=self.down_until(fault),
+                        heard_of=bool(effects and effects["ends_processes"]),
                     )
                 )
         return [*found, *self.recoveries()]
@@ -161,7 +163,25 @@ class Struck(Looks):
             return self.hidden_lead(strike.up, self.back(node, strike))
         if view["time_ns"] >= self.read:
             return NO
-        return strike.sure if self.after_start(view, strike) else min(strike.sure, MAYBE)
+        chosen = self.chosen(view, strike)
+        surely = strike.sure if self.after_start(view, strike) else min(strike.sure, MAYBE)
+        return min(surely, chosen)
+
+    def chosen(self, view: Row, strike: Strike) -> int:
+        """Whether Kafka may have chosen a broker of which it knew that it had lost records: not
+        where another one was eligible."""
+        last = self.in_force(view["time_ns"] - 1)
+        if not self.cluster.elr or not strike.heard_of or not last or last.get("elr") is None:
+            return YES
+        until = [v for v in self.from_now(strike.start) if v["time_ns"] <= view["time_ns"]]
+        back = any(v.get("went_back") for v in until)
+        if back or eligible(last) <= strike.nodes:
+            return YES
+        if unclean := self.unclean_within(max(self.since(view), strike.up), view["time_ns"]):
+            return unclean
+        epochs = [each["partition_epoch"] for each in (last, view)]
+        one_change = None not in epochs and epochs[1] - epochs[0] == 1
+        return NO if one_change and not self.unseen(view) else MAYBE
 
     def view_of_lead(self, node: str, strike: Strike) -> Row | None:
         """The first view that shows that a struck broker leads anew, before it has come back."""
@@ -209,7 +229,8 @@ class Struck(Looks):
             return NO
         late = self.unseen(view) and shown <= view["time_ns"]
         surely = self.after_start(view, strike) and not late
-        return strike.sure if surely else min(strike.sure, MAYBE)
+        found = strike.sure if surely else min(strike.sure, MAYBE)
+        return min(found, self.chosen(view, strike))
 
     def back(self, node: str, strike: Strike) -> int:
         """When a struck broker was seen in the ISR again after it had left it."""

@@ -193,3 +193,45 @@ def test_two_changes_of_the_isr_that_nobody_saw_leave_doubt() -> None:
 
     assert judged(views) == "in-doubt"
     assert judged(one) == "forbidden"
+
+
+# A struck broker that leads while others are eligible: as it registered Kafka knew of it
+
+POWERLESS = hit("lose-power", [1], 60, heal_ms=80)
+
+
+def leads_again(view: Any, *before: Any, **more: Any) -> str:
+    """Of what was acked long before it was struck."""
+    views = (led(1, 0, (1, 2), elr=(), changed=1), led(1, 50, (1,), elr=(2,), changed=2))
+    told = {"topic": SAFE, "kafka": kraft(), "faults": [POWERLESS], **more}
+    return verdict(seen_by(*views, *before, view, **told), "lost", 10, 15)
+
+
+def test_a_struck_broker_that_leads_though_others_are_eligible_is_no_strike_s_doing() -> None:
+    """The last replica standing, in a Kafka that promises to remember the others."""
+    again = led(1, 100, (1,), elr=(2,), epoch=1, changed=3)
+
+    assert leads_again(again) == "forbidden"
+    assert leads_again(again, kafka=kraft("4.0.2")) == "permitted"
+    assert leads_again(again | {"elr": None}, led(1, 61, (1,), changed=2)) == "permitted"
+
+
+def test_where_nobody_else_is_eligible_any_more_it_is() -> None:
+    """Whoever else was there came back from no clean shutdown; or the list was cleared."""
+    alone = led(None, 90, (), elr=(1,), epoch=1, changed=4)
+
+    assert leads_again(led(1, 100, (1,), elr=(), epoch=2, changed=5), alone) == "permitted"
+
+
+def test_changes_that_nobody_saw_leave_doubt_whether_others_were_eligible() -> None:
+    assert leads_again(led(1, 100, (1,), elr=(), epoch=1, changed=5)) == "in-doubt"
+    unseen = led(1, 100, (1,), elr=(), epoch=1, changed=3, since_ms=70)
+    assert leads_again(unseen, blind=[(80, 95)]) == "in-doubt"
+
+
+def test_an_unclean_election_or_forgotten_metadata_may_choose_it() -> None:
+    again = led(1, 100, (1,), elr=(2,), epoch=1, changed=3)
+    forgot = led(1, 90, (1,), elr=(2,), changed=2, went_back=True)
+
+    assert leads_again(again, topic=UNCLEAN) == "permitted"
+    assert leads_again(again, forgot) == "permitted"

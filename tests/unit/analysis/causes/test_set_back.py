@@ -50,6 +50,21 @@ def test_metadata_that_goes_back_by_itself_permits_nothing() -> None:
     assert verdict(run(faults=[hit("kill", CONTROLLERS, 60), DEAD]), "lost", 55) == "forbidden"
 
 
+def test_once_every_voter_has_what_is_committed_again_nothing_goes_back_by_that() -> None:
+    def judged(healed_ms: float, looked_ms: float, **voters: str) -> str:
+        emptied = hit("lose-disk", CONTROLLERS[:1], 60, heal_ms=70, healed_ms=healed_ms)
+        views = (*ALONE, BACK | {"since_ns": looked_ms * 10**6}, OLD_ISR[-1])
+        kafka = kraft("3.9.2", **voters)
+        two = hit("lose-disk", CONTROLLERS[1:2], 61)
+        faults = [emptied, two, DEAD] if voters else [emptied, DEAD]
+        return verdict(run(*views, faults=faults, kafka=kafka), "lost", 55, 60)
+
+    assert judged(80, 85) == "forbidden"
+    assert judged(80, 79) == "permitted"
+    assert judged(95, 85) == "permitted"
+    assert judged(80, 85, voters="dynamic") == "permitted"  # its disk has no vote
+
+
 def test_who_was_in_the_isr_when_it_went_back_lacks_nothing() -> None:
     views = (ALONE[0], led(1, 50, (1, 2), elr=(), epoch=4), BACK, OLD_ISR[-1])
     eligible = (ALONE[0], led(1, 50, (1,), elr=(2,), epoch=4), BACK, OLD_ISR[-1])

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from harness.cluster.local.backend import kraft_nodes
 from harness.cluster.nodes import NotInTime
 from harness.cluster.view.state import Blind
 from harness.nemesis.undo_record import Undo, outstanding
@@ -31,6 +32,24 @@ def test_a_fault_is_injected_proved_healed_and_proved_again(world):
     assert world.lines_of("inject", "invoke")[0]["nodes"] == ["kafka1"]
     assert world.lines_of("inject", "ok")[0]["evidence"] == "fallen"
     assert world.lines_of("heal", "ok")[0]["evidence"] == "risen; every ISR has 3 members"
+    assert made.failure is None
+
+
+def test_a_controller_that_ends_itself_once_it_was_back_is_started_once_more(world, monkeypatch):
+    """It answers before it has met the others, and ends itself when it does."""
+    asked: list[bool] = []
+
+    def healed(injection: Any) -> str:
+        asked.append("controller1" in world.down)
+        world.down = {"controller1"} if len(asked) == 1 else set()
+        return "risen"
+
+    monkeypatch.setitem(VERBS, "fell", replace(VERBS["fell"], healed=healed))
+    world.sent, world.nodes = 11, kraft_nodes(3, 3, combined=False)
+    made = conductor(world, step(target="controller1"))
+    finish(made)
+
+    assert asked == [False, True]
     assert made.failure is None
 
 
