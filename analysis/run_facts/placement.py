@@ -14,11 +14,9 @@ some choice of Kafka's explains all of them.
 KRaft's controller goes by racks: partition i begins at rack i + start, its other replicas are in
 the racks that follow, and each rack gives its brokers in turn, from one of its own on. Racks are in
 order by name, and brokers by id, for as many partitions as there are brokers; then both are
-shuffled, for as many again. A later round is held against the order in which its own racks and
-brokers come first; of one replica a partition, whose turns go on from the round before, the first
-round alone is.
+shuffled, and what comes is held against nothing.
 
-    5 brokers, 3 replicas, start 0    0: 1 2 3    1: 2 3 4   …   4: 5 1 2    5: 4 2 5   6: 2 5 1 …
+    5 brokers, 3 replicas, start 0    0: 1 2 3    1: 2 3 4   …   4: 5 1 2    5: any
 
 Source: Kafka 3.9, placement by the controller in ZooKeeper mode (KIP-36 for racks), and its
 StripedReplicaPlacer.
@@ -26,8 +24,8 @@ StripedReplicaPlacer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, count, product
+from collections.abc import Mapping, Sequence
+from itertools import count, product
 from typing import Any
 
 from analysis.run_facts.kafka import kafka_of
@@ -109,20 +107,13 @@ def _alternating(racks: Mapping[str, str]) -> Replicas:
 
 
 def fewest_off_stripes(placed: Sequence[Replicas], racks: Mapping[str, str]) -> int:
-    """Of each partition's replicas, how many differ from the rule of KRaft's controller."""
-    rounds = [placed[at : at + len(racks)] for at in range(0, len(placed), len(racks))]
-    later = rounds[1:] if max(map(len, placed)) > 1 else []
-    return _off_at_first(rounds[0], racks) + sum(
-        _off(each, *_as_seen(each, racks)) for each in later
-    )
-
-
-def _off_at_first(placed: Sequence[Replicas], racks: Mapping[str, str]) -> int:
-    """Of a first round, where the starts fit best: the racks' and each rack's own."""
+    """Of the replicas of as many partitions as there are brokers, how many differ from the rule of
+    KRaft's controller where the starts fit best: the racks' and each rack's own."""
     ring = sorted(set(racks.values()))
     turns = [_turns([name for name in racks if racks[name] == rack]) for rack in ring]
     choices = product(_turns(ring), product(*turns))
-    return min(_off(placed, of, dict(zip(ring, own, strict=True))) for of, own in choices)
+    known = placed[: len(racks)]
+    return min(_off(known, of, dict(zip(ring, own, strict=True))) for of, own in choices)
 
 
 def _turns(names: Replicas) -> list[Replicas]:
@@ -130,21 +121,8 @@ def _turns(names: Replicas) -> list[Replicas]:
     return [[*names[at:], *names[:at]] for at in range(len(names))]
 
 
-def _as_seen(
-    placed: Sequence[Replicas], racks: Mapping[str, str]
-) -> tuple[Replicas, Mapping[str, Replicas]]:
-    """Racks, and the brokers of each, in the order in which they come first in a round."""
-    names = _once([*chain(*placed), *racks])
-    ring = _once(racks[name] for name in names)
-    return ring, {rack: [name for name in names if racks[name] == rack] for rack in ring}
-
-
-def _once(names: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(names))
-
-
 def _off(placed: Sequence[Replicas], ring: Replicas, brokers: Mapping[str, Replicas]) -> int:
-    """How many of a round's replicas are not where these orders put them."""
+    """How many replicas are not where these orders put them."""
     turn = dict.fromkeys(ring, -1)  # of each rack, counted by the partitions that it had part in
     off = 0
     for number, replicas in enumerate(placed):
