@@ -14,7 +14,8 @@ import yaml
 
 from harness.checkout import ROOT
 from harness.cluster.kubernetes import manifests
-from harness.cluster.node_settings import STARTED
+from harness.cluster.node_settings import STARTED, ClusterSettings
+from harness.model.scenario import ClusterPart
 from harness.waiting import wait_until
 from tests.support.host_pace import bound_s
 from tests.support.labs.kubernetes_lab import HOME, LAB, Kubernetes
@@ -113,11 +114,10 @@ def deploy(cluster: Kubernetes, image: str, folder: Path) -> Foreign:
     }
     told = {name.replace("-", ""): port for name, port in ports.items()}
     settings = manifests.settings(
-        manifests.pod_nodes(3, 3),
+        manifests.pod_nodes(ClusterPart()),
         NAMESPACE,
-        server=SERVER,
-        zoo={"tickTime": 500},
-        worker_ports=told,
+        ClusterSettings(server=SERVER, zoo={"tickTime": 500}),
+        told,
     )
     for each in sorted(last, key=lambda m: m["kind"]):
         if each["metadata"]["name"] == manifests.SETTINGS:
