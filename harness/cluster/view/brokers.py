@@ -25,19 +25,20 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
 from kafka.protocol.admin import DescribeTopicPartitionsRequest
-from kafka.protocol.metadata import MetadataRequest
+from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
 
 from harness.cluster.nodes import ClusterError, Node, brokers, controllers
 from harness.cluster.view.askers import Asker
-from harness.cluster.view.connection import Link
+from harness.cluster.view.connection import Link, Unanswered
 from harness.cluster.view.coordinators import TOPICS, Coordinated, partition_of
 from harness.cluster.view.last_known import Memory, recovered
-from harness.cluster.view.quorum import Claims, Quorum, claim
+from harness.cluster.view.quorum import Claims, Description, Quorum, described
 from harness.cluster.view.state import Blind, PartitionState, View
 from harness.waiting import WaitTimeout, wait_until
 
@@ -183,6 +184,7 @@ class AskedView:
 
         self._askers = [asker(node, self._ask) for node in self._nodes.values()]
         self._controllers = [asker(node, self._ask_controller) for node in of_quorum]
+        self._voters, self._settings = controllers(nodes), settings
         self._claims = Claims()
         asked = () if of_quorum else self._nodes.values()
         self._quorum = Quorum([Link(*node.dial, settings) for node in asked])
@@ -229,8 +231,13 @@ class AskedView:
         return self.look().controller
 
     def follows(self, controller: Node) -> bool:
-        """Whether a controller has all that its quorum has committed, as the brokers were told."""
-        return self._quorum.follows(controller.id)
+        """Whether a controller has all that its quorum has committed, as whoever leads told it or
+        the brokers just now."""
+        if not self._controllers:
+            return self._quorum.follows(controller.id)
+        with self._heard:
+            told = [a.answer for a in self._controllers if a.id == self._claims.leader and a.answer]
+        return any(each.has_all(controller.id) for each in told)
 
     def coordinator(self, kind: Coordinated, name: str, *, ask: bool = True) -> str | None:
         """The coordinator of a group.id or transactional.id; the last known one while blind, or
@@ -279,9 +286,24 @@ class AskedView:
         return self._memory.look_or_last(self.look)
 
     def recovered(self, replicas: int) -> str | None:
-        """The sentence that says so once leaders, ISRs and brokers are all there; else None."""
+        """The sentence that says so once leaders, ISRs and brokers are all there, and every
+        controller that is known has what is committed; else None."""
         names = [node.name for node in self._nodes.values()]
-        return recovered(self, names, replicas, "a member")
+        said = recovered(self, names, replicas, "a member")
+        if not said or not self._voters:
+            return said
+        return f"{said}, every voter is level" if all(map(self.follows, self._voters)) else None
+
+    def features(self) -> dict[str, int]:
+        """The finalized features and their levels. Raises Blind."""
+        question = ApiVersionsRequest(
+            client_software_name="kafka-harness", client_software_version="1", version=3
+        )
+        for node in self._nodes.values():
+            with suppress(Unanswered), closing(Link(*node.dial, self._settings)) as link:
+                said = link.ask(question)
+                return {each.name: each.max_version_level for each in said.finalized_features}
+        raise Blind("no broker answers")
 
     # Parts
 
@@ -293,10 +315,10 @@ class AskedView:
             return answer
         return with_elr(answer, link.ask(elr_request(self.topic)))
 
-    def _ask_controller(self, node: Node, link: Link) -> int:
-        """The epoch in which a controller leads its quorum. Raises Unanswered."""
+    def _ask_controller(self, node: Node, link: Link) -> Description:
+        """What a controller says of its quorum. Raises Unanswered."""
         self._follow(node, link)
-        return claim(link)
+        return described(link)
 
     def _follow(self, node: Node, link: Link) -> None:
         """Ask the node where it is now."""
@@ -317,7 +339,7 @@ class AskedView:
                 self._heard.wait(0.05)
                 if time.monotonic() > since_s + LOOK_S:
                     break
-            self._claims.hear({a.id: a.answer for a in self._controllers if a.answer is not None})
+            self._claims.hear({a.id: a.answer.epoch for a in self._controllers if a.answer})
             answers = [a.answer for a in self._askers if a.answer and a.asked_s >= since_s]
         if not answers:
             raise Blind("no broker answers")

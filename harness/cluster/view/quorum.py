@@ -7,8 +7,9 @@
 
 KRaft's brokers name any of themselves as controller in their metadata (KIP-590), so the quorum is
 asked (DescribeQuorum, KIP-595). Where the controllers are known each is asked at its own listener:
-who leads tells its epoch, the others that they do not (`claim`). It stays the leader until it says
-otherwise or another tells a higher epoch: who is silent may be paused, and be the leader still.
+who leads tells its epoch and how far the voters have got, the others that they do not lead. It
+stays the leader until it says otherwise or another tells a higher epoch: who is silent may be
+paused, and be the leader still.
 
 Where they are not known, any broker passes the question on to the leader (`Quorum`). That has
 connections of its own, once a second: it can be long until the answer comes.
@@ -19,6 +20,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 from kafka.protocol.admin import DescribeQuorumRequest
@@ -39,20 +41,36 @@ def metadata_log() -> Any:
     return of_topic(topic_name="__cluster_metadata", partitions=[partition])
 
 
-def claim(controller: Link) -> int:
-    """The epoch in which a controller leads, NO_CLAIM where it does not. Raises Unanswered."""
-    led = _led(controller)
-    return NO_CLAIM if led is None else int(led.leader_epoch)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """What a controller says of its quorum; who does not lead says nothing."""
+
+    leader: int | None = None
+    epoch: int = NO_CLAIM
+    committed: int = 0  # up to where the log is
+    ends: Mapping[int, int] = field(default_factory=dict)  # of the voters' copies of it
+
+    def has_all(self, voter: int) -> bool:
+        """Whether a voter has what is committed: with nothing to do, too, the log grows every half
+        second (metadata.max.idle.interval.ms), and one that is away falls behind."""
+        return self.ends.get(voter, -1) >= self.committed
 
 
-def _led(link: Link) -> Any:
-    """The quorum as its leader describes it; None where the leader was not asked, or is none any
-    more: what stands in such an answer is nobody's. Raises Unanswered."""
+def described(link: Link) -> Description:
+    """The quorum as whoever is asked has it from its leader; empty where the leader was not asked,
+    or is none any more: what stands in such an answer is nobody's. Raises Unanswered."""
     said = link.ask(DescribeQuorumRequest(topics=[metadata_log()], version=0))
     if said.error_code != 0:
-        return None
+        return Description()
     (partition,) = said.topics[0].partitions
-    return partition if partition.error_code == 0 else None
+    if partition.error_code != 0:
+        return Description()
+    return Description(
+        leader=partition.leader_id,
+        epoch=partition.leader_epoch,
+        committed=partition.high_watermark,
+        ends={each.replica_id: each.log_end_offset for each in partition.current_voters},
+    )
 
 
 class Claims:
@@ -89,9 +107,8 @@ class Quorum:
     def __init__(self, links: Sequence[Link]) -> None:
         self.leader: int | None = None
         self._links = list(links)
+        self._told = Description()
         self._told_s: float | None = None  # when a leader has described it last
-        self._high_watermark = 0
-        self._ends: dict[int, int] = {}  # of the voters' copies of the log
         self._asking = Every(EVERY_S, self._ask, name="quorum")
         self._begun = False
 
@@ -107,11 +124,9 @@ class Quorum:
         return any(link.newest(DESCRIBE_QUORUM) >= 0 for link in self._links)
 
     def follows(self, controller: int) -> bool:
-        """Whether a voter has all that is committed, as a leader has told just now: with nothing to
-        do, too, the log grows every half second (metadata.max.idle.interval.ms), and one that is
-        away falls behind."""
+        """Whether a voter has all that is committed, as a leader has told just now."""
         new = self._told_s is not None and time.monotonic() - self._told_s < 2 * EVERY_S
-        return new and self._ends.get(controller, -1) >= self._high_watermark
+        return new and self._told.has_all(controller)
 
     def close(self) -> None:
         """Ask no more."""
@@ -126,11 +141,7 @@ class Quorum:
                 link.connect()
                 if not self.exists():
                     return
-                if led := _led(link):
-                    self.leader = led.leader_id
-                    self._high_watermark = led.high_watermark
-                    voters = led.current_voters
-                    self._ends = {each.replica_id: each.log_end_offset for each in voters}
-                    self._told_s = time.monotonic()
+                if (told := described(link)).leader is not None:
+                    self.leader, self._told, self._told_s = told.leader, told, time.monotonic()
                     return
             self._links.append(self._links.pop(0))

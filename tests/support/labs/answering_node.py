@@ -2,7 +2,8 @@
 
     AnsweringNode("kafka1", 1, {METADATA: response})
 
-Which requests it knows, it tells who connects; `silent`, it takes questions and answers none.
+Which requests it knows, it tells who connects, and the levels of its `features`; `silent`, it takes
+questions and answers none.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ class AnsweringNode(threading.Thread):
         super().__init__(daemon=True)
         self.said, self.silent = said, False
         self.asked: list[int] = []
+        self.features: dict[str, int] = {}
         self._ear = socket.create_server(("127.0.0.1", 0))
         role = role_by_name(name)
         assert role is not None
@@ -60,12 +62,13 @@ class AnsweringNode(threading.Thread):
         with suppress(OSError, struct.error):
             while True:
                 (length,) = struct.unpack(">i", caller.recv(4, socket.MSG_WAITALL))
-                key, _, number = struct.unpack(">hhi", caller.recv(length, socket.MSG_WAITALL)[:8])
+                head = caller.recv(length, socket.MSG_WAITALL)[:8]
+                key, version, number = struct.unpack(">hhi", head)
                 self.asked.append(key)
                 if not self.silent:
-                    caller.sendall(self._answer(key, number))
+                    caller.sendall(self._answer(key, version, number))
 
-    def _answer(self, key: int, number: int) -> bytes:
+    def _answer(self, key: int, version: int, number: int) -> bytes:
         if key == API_VERSIONS:
             known = [
                 ApiVersionsResponse.ApiVersion(
@@ -73,7 +76,18 @@ class AnsweringNode(threading.Thread):
                 )
                 for each in self.said
             ]
-            body: bytes = ApiVersionsResponse(error_code=0, api_keys=known).encode(version=0)
+            told = ApiVersionsResponse(
+                error_code=0,
+                api_keys=known,
+                finalized_features=[
+                    ApiVersionsResponse.FinalizedFeatureKey(
+                        name=name, max_version_level=level, min_version_level=level
+                    )
+                    for name, level in self.features.items()
+                ],
+                version=version,
+            )
+            body: bytes = told.encode(version=version)
             return struct.pack(">ii", len(body) + 4, number) + body
         body = self.said[key].encode(version=_VERSIONS.get(key, 0))
         return struct.pack(">iib", len(body) + 5, number, 0) + body

@@ -48,6 +48,7 @@ def led(
 
 
 FOLLOWS = led(0, 0, error=NOT_LEADER)
+ENDS = {101: 40, 102: 42, 103: 39}
 
 
 # What is believed
@@ -87,17 +88,21 @@ def nodes() -> Iterator[list[AnsweringNode]]:
     """A broker, which names itself as the controller, and three controllers."""
     response = MetadataResponse
     broker = response.MetadataResponseBroker(node_id=1, host="h", port=1, rack=None, version=9)
+    topic = response.MetadataResponseTopic
+    partition = topic.MetadataResponsePartition(
+        partition_index=0, leader_id=1, leader_epoch=0, replica_nodes=[1], isr_nodes=[1]
+    )
     told = response(
         throttle_time_ms=0,
         brokers=[broker],
         cluster_id="c",
         controller_id=1,
-        topics=[],
+        topics=[topic(name="t", partitions=[partition])],
         version=9,
     )
     made = [AnsweringNode("kafka1", 1, {METADATA: told, DESCRIBE_QUORUM: led(103, 4)})]
     for i in (1, 2, 3):
-        said = led(102, 5) if i == 2 else FOLLOWS
+        said = led(102, 5, committed=40, ends=ENDS) if i == 2 else FOLLOWS
         made.append(AnsweringNode(f"controller{i}", 100 + i, {DESCRIBE_QUORUM: said}))
     yield made
     for each in made:
@@ -201,3 +206,22 @@ def test_a_voter_follows_that_has_all_that_is_committed(nodes: list[AnsweringNod
 
     quorum._told_s = (quorum._told_s or 0) - 2 * EVERY_S
     assert not quorum.follows(102)
+
+
+def test_a_cluster_has_recovered_once_every_voter_has_what_is_committed(
+    view: AskedView, nodes: list[AnsweringNode]
+) -> None:
+    assert view.recovered(1) is None
+
+    nodes[2].said[DESCRIBE_QUORUM] = led(102, 5, committed=40, ends={**ENDS, 103: 40})
+    told = wait_until(lambda: view.recovered(1), timeout_s=5, what="recovery", every_s=0.02)
+    assert told == "every broker is a member, every ISR has 1 members, every voter is level"
+
+
+def test_a_broker_tells_at_which_levels_features_are_finalized(
+    view: AskedView, nodes: list[AnsweringNode]
+) -> None:
+    assert view.features() == {}
+    nodes[0].features = {"kraft.version": 1, "metadata.version": 30}
+
+    assert view.features() == {"kraft.version": 1, "metadata.version": 30}
