@@ -5,8 +5,7 @@
     KRaft, Kafka 3.7 and later                      Apache's image of that release
     any other                                       there is none: `kafka-harness image` makes it
 
-An image whose name tells another line of Kafka than `cluster.kafka` is refused. Features that a
-cluster is formatted with reach the start script of the harness's own images alone.
+Features that a cluster is formatted with reach the start script of the harness's own images alone.
 Source: hub.docker.com/r/apache/kafka; KIP-975, KIP-1028.
 """
 
@@ -16,7 +15,7 @@ import os
 import re
 
 from harness.model.sections.cluster import ClusterPart
-from harness.model.sections.image_names import APACHES, APACHES_SINCE, OURS, is_ours, line_in
+from harness.model.sections.image_names import APACHES, APACHES_SINCE, OURS, is_ours
 from harness.model.sections.kafka_releases import numbers
 from harness.release import COMPOSE_FILE, KRAFT_COMPOSE_FILE
 
@@ -47,15 +46,11 @@ def of_nodes(cluster: ClusterPart, image: str) -> dict[str, str]:
 def problem(cluster: ClusterPart, image: str) -> str | None:
     """Why the nodes cannot be made of an image, with the remedy; None where they can."""
     kafka, release = of_nodes(cluster, image)["kafka"], cluster.release
-    line, wanted = line_in(kafka), ".".join(release.split(".")[:2])
     own = f"{OURS}:{release}"
     remedy = (
         f"make one with `kafka-harness image --kafka {release}` and add "
         f"--set backend.docker.image={own}"
     )
-    # A scenario that names no release runs what its image has.
-    if cluster.kafka and line not in (None, wanted):
-        return f"the image {kafka} has Kafka {line}, and cluster.kafka is {release}: {remedy}"
     if kafka.startswith(f"{APACHES}:") and numbers(release) < APACHES_SINCE:
         return f"there is no {kafka}, Apache's images begin with 3.7: {remedy}"
     if cluster.features and not is_ours(kafka):

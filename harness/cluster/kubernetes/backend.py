@@ -61,7 +61,6 @@ def _own(folder: RunFolder, record: RunRecord) -> Cluster:
         guard(wanted.namespace, ours=ours, named=wanted.namespace, allowed=record.allow)
     folder.update(cluster=ClusterRecord(namespace=api.namespace, context=wanted.context))
     rendered = _rendered(location.manifests_of(record.scenario), _release_of(record.scenario))
-    manifests.check_release(rendered, sizes)
     if profile := minikube_profile(wanted.context):
         minikube.bring(profile, manifests.images(rendered).values())
     return KubernetesCluster(

@@ -29,7 +29,7 @@ from harness.cluster.nodes import (
     zookeepers,
 )
 from harness.model.sections.cluster import ClusterPart
-from harness.model.sections.image_names import OURS, line_in
+from harness.model.sections.image_names import OURS
 from harness.model.sections.kafka_releases import NEWEST
 from harness.release import MANIFESTS
 
@@ -146,19 +146,6 @@ def of_release(manifests: Iterable[Manifest], release: str) -> list[Manifest]:
     return made
 
 
-def check_release(manifests: Iterable[Manifest], cluster: ClusterPart) -> None:
-    """Raise ClusterError where an image's name tells another Kafka than the scenario's; one that
-    names none runs what there is."""
-    wanted = ".".join(cluster.release.split(".")[:2])
-    for image in images(manifests).values() if cluster.kafka else ():
-        if (line := line_in(image)) not in (None, wanted):
-            raise ClusterError(
-                f"backend.kubernetes.manifests: the image {image} has Kafka {line}, and "
-                f"cluster.kafka is {cluster.release}: name one of {wanted} there, such as "
-                f"`kafka-harness image --kafka {cluster.release}` makes"
-            )
-
-
 def keeps_data(manifests: Iterable[Manifest]) -> bool:
     """Whether a node's data outlive its pod: not on an emptyDir."""
     return not any(
@@ -243,13 +230,13 @@ def counts(nodes: Sequence[Node]) -> dict[str, int]:
 # The folders of k8s with settings of their own, for a cluster that nobody but kubectl has made.
 STANDING_ALONE = {
     "base": ClusterPart(),
-    "kraft": ClusterPart(kafka=NEWEST, metadata="kraft"),
+    "kraft": ClusterPart(kafka=NEWEST),
 }
 
 
 def standing_alone(cluster: ClusterPart) -> dict[str, str]:
     """The settings there."""
-    given = node_config.ClusterSettings(metadata=cluster.metadata or "zookeeper")
+    given = node_config.ClusterSettings(metadata=cluster.kept_by)
     return settings(pod_nodes(cluster), "kafka-harness", given, {})
 
 

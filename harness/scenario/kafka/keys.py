@@ -34,6 +34,7 @@ from harness.host.machine import HostError
 from harness.model.kafka_text import kafka_text
 from harness.model.scenario import Scenario
 from harness.model.sections.image_names import line_in
+from harness.model.sections.kafka_releases import cannot_be
 from harness.model.spelling import did_you_mean, is_known, known_end, slip
 from harness.scenario.kafka.modes import mode_of, without_effect
 
@@ -130,10 +131,11 @@ def _line_of(scenario: Scenario) -> str:
 
 
 def other_kafka(backend: Backend, scenario: Scenario) -> str | None:
-    """Why that backend's containers are not the Kafka that a scenario names, with the remedy; None
-    where they are, where it names none, or where the image's name does not tell."""
+    """Why that backend's containers are not the Kafka that a scenario names, or cannot keep their
+    metadata as it wants, with the remedy; None where they can, or the image's name does not tell.
+    """
     cluster = scenario.cluster
-    if backend.image is None or not cluster.kafka:
+    if backend.image is None:
         return None
     try:
         image = backend.image(scenario)
@@ -142,6 +144,9 @@ def other_kafka(backend: Backend, scenario: Scenario) -> str | None:
     there = line_in(image)
     if there in (None, _line_of(scenario)):
         return None
+    if not cluster.kafka:  # it runs what the image has
+        impossible = cannot_be(there, cluster.kept_by, cluster.voters)
+        return impossible and f'the image {image} is Kafka {there}: set cluster.kafka = "{there}"'
     return (
         f'cluster.kafka is "{cluster.kafka}", and the image {image} is Kafka {there}: make one '
         f"with `kafka-harness image --kafka {cluster.release}` and name it in "

@@ -227,15 +227,6 @@ def test_our_own_image_is_that_of_the_release(image: str, told: str) -> None:
     assert manifests.images(manifests.of_release([made_of(image)], "4.4.0")) == {"kafka": told}
 
 
-def test_an_image_of_another_kafka_is_refused_where_the_scenario_names_one() -> None:
-    other = [made_of("example.org/kafka:3.9.2")]
-
-    manifests.check_release(other, ClusterPart())
-    manifests.check_release([made_of("example.org/kafka:ours")], KRAFT)
-    with pytest.raises(ClusterError, match=r"example.org/kafka:3.9.2 has Kafka 3.9, and cluster"):
-        manifests.check_release(other, KRAFT)
-
-
 @pytest.mark.parametrize(
     ("where", "cluster"), [("minikube", ClusterPart()), ("minikube-kraft", KRAFT)]
 )

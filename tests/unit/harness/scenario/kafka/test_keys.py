@@ -238,15 +238,19 @@ def test_the_docker_backend_s_image_is_what_its_brokers_are_made_of(tmp_path: Pa
     assert BACKENDS["local"].image is None
 
 
+IMAGE_OF_4_4 = {"backend.docker.image": "kafka-harness/kafka:4.4.0"}
+
+
 @pytest.mark.parametrize(
     ("backend", "own", "why"),
     [
-        ("docker", {"kafka": "4.4"}, "no controllers"),
-        ("docker", {"metadata": "kraft"}, "no controllers"),
-        ("docker", {"kafka": "3.6"}, "is Kafka 3.9"),
-        ("kubernetes", {"kafka": "4.4"}, "no controllers"),
+        ("docker", {"kafka": "3.6"}, "is Kafka 3.9: make one with `kafka-harness image"),
+        ("kubernetes", {"kafka": "4.4"}, "is Kafka 3.9"),
         ("kubernetes", {"kafka": "3.6"}, "is Kafka 3.9"),
         ("docker", {"kafka": "3.9"}, None),
+        ("docker", {"kafka": "4.4"}, None),
+        ("docker", IMAGE_OF_4_4, 'is Kafka 4.4: set cluster.kafka = "4.4"'),
+        ("docker", {"metadata": "kraft"}, None),
         ("docker", {}, None),
         ("kubernetes", {}, None),
         ("local", {"kafka": "4.4"}, None),
@@ -260,7 +264,7 @@ def test_containers_of_another_kafka_are_refused(
     chosen = BACKENDS[backend]
     if backend == "kubernetes":
         chosen = dataclasses.replace(chosen, image=lambda _: "registry.test/apache/kafka:3.9.2")
-    settings = {f"cluster.{key}": value for key, value in own.items()}
+    settings = {key if "." in key else f"cluster.{key}": value for key, value in own.items()}
     told = other_kafka(chosen, read_scenario("baseline", settings))
 
     assert told is None if why is None else why in str(told)
