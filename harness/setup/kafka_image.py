@@ -9,10 +9,12 @@
 
 One image serves as ZooKeeper, broker, controller and sidecar; its start script reads the variables
 of the public images. Whatever its release can keep its metadata in, it has class archives for.
+An image says in a label what it was made of: one of another recipe is made again.
 """
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import subprocess
 import tempfile
@@ -37,6 +39,7 @@ PACKAGES = ("openjdk-17-jre-headless", "iptables", "iproute2", "python3-minimal"
 EXCLUDED = ("/usr/share/locale/*", "/usr/share/doc/*", "/usr/share/info/*")
 CONTEXT = IMAGES / "kafka"
 TRAINING_LIMIT_S = 300
+RECIPE = "kafka-harness.recipe"
 
 
 def image_of(home: KafkaHome) -> str:
@@ -47,7 +50,8 @@ def image_of(home: KafkaHome) -> str:
 def make(home: KafkaHome, say: Say) -> str:
     """Make the image, unless this engine has it; its name. Raises ClusterError, KafkaHomeError."""
     client, name = engine(), image_of(home)
-    if client.images.list(name):
+    recipe = recipe_of(modes_of(home.version))
+    if any(each.labels.get(RECIPE) == recipe for each in client.images.list(name)):
         say(f"{name} exists already: to build it again, run `docker rmi {name}` first")
         return name
     base = import_base(client, BASE, root_filesystem(SUITE, PACKAGES, say), say)
@@ -58,10 +62,21 @@ def make(home: KafkaHome, say: Say) -> str:
         (context / "log4j.properties").write_text(node_settings.LOG4J)
         say(f"building {name}")
         client.images.build(
-            path=str(context), tag=f"{name}-untrained", buildargs={"BASE": base}, rm=True
+            path=str(context),
+            tag=f"{name}-untrained",
+            buildargs={"BASE": base},
+            labels={RECIPE: recipe},
+            rm=True,
         )
     _train(client, name, modes_of(home.version), say)
     return name
+
+
+def recipe_of(modes: Sequence[str]) -> str:
+    """What an image of any release is made of beside its jars, in short."""
+    files = [path.read_bytes() for path in sorted(CONTEXT.rglob("*")) if path.is_file()]
+    told = "\n".join((*PACKAGES, *modes, node_settings.LOG4J)).encode()
+    return hashlib.sha256(b"\0".join((told, *files))).hexdigest()[:16]
 
 
 def modes_of(release: str) -> list[str]:

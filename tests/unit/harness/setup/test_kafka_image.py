@@ -29,34 +29,59 @@ def test_an_image_is_trained_for_whatever_its_release_can_keep_metadata_in(
     assert kafka_image.modes_of(release) == modes
 
 
-def test_the_start_script_is_told_what_to_train_for(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    ran: list[Any] = []
+@pytest.fixture
+def home(tmp_path: Path) -> KafkaHome:
+    (tmp_path / "libs").mkdir()
+    return KafkaHome(libs=tmp_path / "libs", version="4.4.0", archives=tmp_path)
 
-    def run(image: str, argv: list[str], **_: Any) -> Any:
-        ran.append((image, argv))
+
+class Engine:
+    """A Docker engine that has images of some recipes, and notes what it runs and commits."""
+
+    def __init__(self, *recipes: str) -> None:
+        there = [SimpleNamespace(labels={kafka_image.RECIPE: each}) for each in recipes]
+        self.did: list[Any] = []
+        self.images = SimpleNamespace(list=lambda _: there, build=lambda **_: None)
+        self.containers = SimpleNamespace(run=self._run)
+
+    def _run(self, image: str, argv: list[str], **_: Any) -> Any:
+        self.did.append((image, argv))
         return SimpleNamespace(
             wait=lambda **_: {"StatusCode": 0},
-            commit=lambda **wanted: ran.append((wanted["repository"], wanted["tag"])),
+            commit=lambda **wanted: self.did.append((wanted["repository"], wanted["tag"])),
             remove=lambda **_: None,
         )
 
-    client = SimpleNamespace(
-        images=SimpleNamespace(list=lambda _: [], build=lambda **_: None),
-        containers=SimpleNamespace(run=run),
-    )
-    (tmp_path / "libs").mkdir()
-    monkeypatch.setattr(kafka_image, "engine", lambda: client)
-    monkeypatch.setattr(kafka_image, "root_filesystem", lambda *_: tmp_path)
+
+def made_by(engine: Engine, home: KafkaHome, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    monkeypatch.setattr(kafka_image, "engine", lambda: engine)
+    monkeypatch.setattr(kafka_image, "root_filesystem", lambda *_: home.libs)
     monkeypatch.setattr(kafka_image, "import_base", lambda *_: "base:1")
-    home = KafkaHome(libs=tmp_path / "libs", version="4.4.0", archives=tmp_path)
 
     assert kafka_image.make(home, lambda _: None) == "kafka-harness/kafka:4.4.0"
-    assert ran == [
-        ("kafka-harness/kafka:4.4.0-untrained", ["/etc/confluent/docker/run", "train", "kraft"]),
-        ("kafka-harness/kafka", "4.4.0"),
-    ]
+    return engine.did
+
+
+TRAINED = [
+    ("kafka-harness/kafka:4.4.0-untrained", ["/etc/confluent/docker/run", "train", "kraft"]),
+    ("kafka-harness/kafka", "4.4.0"),
+]
+
+
+def test_the_start_script_is_told_what_to_train_for(
+    monkeypatch: pytest.MonkeyPatch, home: KafkaHome
+) -> None:
+    assert made_by(Engine(), home, monkeypatch) == TRAINED
+
+
+def test_an_image_is_made_again_once_its_recipe_is_another(
+    monkeypatch: pytest.MonkeyPatch, home: KafkaHome
+) -> None:
+    now = kafka_image.recipe_of(["kraft"])
+
+    assert made_by(Engine(now), home, monkeypatch) == []
+    assert made_by(Engine("an older one"), home, monkeypatch) == TRAINED
+    assert now != kafka_image.recipe_of(["zookeeper"])
 
 
 @pytest.mark.parametrize(
