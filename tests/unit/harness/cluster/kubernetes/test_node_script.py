@@ -16,6 +16,7 @@ from harness.distribution.storage import CLUSTER_ID
 from harness.release import MANIFESTS
 
 BASE = MANIFESTS / "base"
+POD = f"kafka-{os.getpid()}"  # its file of properties lies in /tmp, where other tests run too
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def node(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 
 @contextmanager
 def started(folder: Path, role: str, properties: str) -> Iterator[subprocess.Popen[str]]:
-    """The script of the pod kafka-2. Its java formats a disk at once, if it can, or sleeps."""
+    """The script of one pod. Its java formats a disk at once, if it can, or sleeps."""
     for name in ("orders", "settings", f"data/{role}", "bin", "libs"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     java = folder / "bin" / "java"
@@ -36,13 +37,13 @@ def started(folder: Path, role: str, properties: str) -> Iterator[subprocess.Pop
         f">{folder}/data/{role}/meta.properties; exit ;; esac\nexec sleep 60\n"
     )
     java.chmod(0o755)
-    (folder / "settings" / "kafka-2.properties").write_text(properties)
+    (folder / "settings" / f"{POD}.properties").write_text(properties)
     (folder / "settings" / "features").write_text("a=1\nb=0\n")
     (folder / "libs" / "b.jar").touch()
     environment = {
         **os.environ,
         "PATH": f"{folder}/bin:{os.environ['PATH']}",
-        "POD_NAME": "kafka-2",
+        "POD_NAME": POD,
         "HOST_IP": "10.1.1.1",
         "JVM_OPTIONS": "-Xmx1m",
         "ORDERS": str(folder / "orders"),
@@ -57,6 +58,7 @@ def started(folder: Path, role: str, properties: str) -> Iterator[subprocess.Pop
         yield process
         if process.poll() is None:
             process.terminate()
+    Path(f"/tmp/{POD}.properties").unlink()
 
 
 def jvm(node: subprocess.Popen[str], after: int = 0, limit_s: float = 20) -> int:
@@ -138,8 +140,8 @@ def test_the_machine_s_address_is_filled_in_and_jars_are_in_order(
     jvm(node)
     said = (tmp_path / "said").read_text()
 
-    assert f"-cp {tmp_path}/libs/b.jar kafka.Kafka /tmp/kafka-2.properties" in said
-    assert "to=10.1.1.1:1\n" == Path("/tmp/kafka-2.properties").read_text()
+    assert f"-cp {tmp_path}/libs/b.jar kafka.Kafka /tmp/{POD}.properties" in said
+    assert "to=10.1.1.1:1\n" == Path(f"/tmp/{POD}.properties").read_text()
 
 
 def test_a_pod_that_is_told_to_end_tells_its_jvm(node: subprocess.Popen[str]) -> None:
@@ -167,7 +169,7 @@ def test_an_empty_disk_is_formatted_once(tmp_path: Path) -> None:
     formats, *starts = (tmp_path / "said").read_text().splitlines()
 
     assert formats.endswith(
-        f"kafka.tools.StorageTool format -t {CLUSTER_ID} -c /tmp/kafka-2.properties "
+        f"kafka.tools.StorageTool format -t {CLUSTER_ID} -c /tmp/{POD}.properties "
         "--feature a=1 --feature b=0"
     )
     assert [line.split()[-2] for line in starts] == ["kafka.Kafka"] * 3
