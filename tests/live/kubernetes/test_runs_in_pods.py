@@ -182,9 +182,7 @@ def namespace(cluster: Kubernetes) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("namespace")
-@pytest.mark.parametrize(
-    "manifests", ["base", "minikube", "kind", "kraft", "minikube-kraft", "kind-kraft"]
-)
+@pytest.mark.parametrize("manifests", ["minikube", "kind", "minikube-kraft"])
 def test_the_api_server_takes_the_manifests(cluster: Kubernetes, manifests: str) -> None:
     said = cluster.kubectl("apply", "--dry-run=server", "-k", str(ROOT / "k8s" / manifests))
 
