@@ -1,8 +1,9 @@
 """What the harness comes with, from a wheel or in a checkout: its release, the commit that it was
 made of, and the files that are found by a path.
 
-    harness/shipped/      docker-compose.yml, images/, k8s/, and of docs/ the pages and nightly.toml
-                          in a wheel; a checkout has them at its root, where they are edited
+    harness/shipped/      docker-compose.yml, docker-compose.kraft.yml, images/, k8s/, and of docs/
+                          the pages and nightly.toml, in a wheel; a checkout has them at its root,
+                          where they are edited
     harness/commit.txt    in a wheel; a checkout asks git
 
 scripts/build_hook.py puts both into a wheel. Files that belong to one module (templates, scripts)
@@ -25,6 +26,7 @@ COMMIT_FILE = ROOT / "harness" / "commit.txt"
 
 FILES = SHIPPED if INSTALLED else ROOT
 COMPOSE_FILE = FILES / "docker-compose.yml"
+KRAFT_COMPOSE_FILE = FILES / "docker-compose.kraft.yml"
 IMAGES = FILES / "images"
 MANIFESTS = FILES / "k8s"
 PAGES = FILES / "docs"

@@ -31,7 +31,7 @@ from typing import Any
 import yaml
 
 from harness.checkout import ROOT
-from harness.cluster.docker.compose import IMAGES
+from harness.cluster.docker.images import VARIABLES
 from tests.support.labs import docker_engine
 from tests.support.labs.docker_engine import Docker
 
@@ -103,7 +103,7 @@ def _execute(found: Sequence[Step], folder: Path, docker: Docker | None) -> int:
         sys.stdout.write(f"{words}\n")
         sys.stdout.flush()
         inside = docker if step.of_docker else None
-        images = dict.fromkeys(IMAGES, inside.image) if inside else {}
+        images = dict.fromkeys(VARIABLES, inside.image) if inside else {}
         code = subprocess.run(
             [*(inside.way if inside else ()), "bash", "-e", "-c", command],
             cwd=folder,

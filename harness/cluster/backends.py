@@ -48,7 +48,15 @@ def view_of(cluster: Cluster, scenario: Scenario) -> ClusterView:
         return MetadataLogView(cluster.nodes, topic, partitions, folders, static)
     from harness.cluster.view.brokers import AskedView  # noqa: PLC0415
 
-    return AskedView(cluster.nodes, topic, partitions, client_settings(cluster))
+    return AskedView(
+        cluster.nodes,
+        topic,
+        partitions,
+        client_settings(cluster),
+        # Somebody's controllers let nobody in but the nodes of their cluster.
+        of_quorum=() if isinstance(cluster, Foreign) else of_quorum,
+        now=lambda: cluster.nodes,
+    )
 
 
 def absent(backend: str, settings: Mapping[str, Any]) -> str | None:

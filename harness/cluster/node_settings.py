@@ -21,6 +21,12 @@ from harness.model.sections.kafka_releases import ZOOKEEPERS_SESSION, Metadata
 
 STARTED = "] started (kafka.server.KafkaServer)"  # a broker's word, once it is registered
 KRAFT_STARTED = "Kafka Server started (kafka.server.KafkaRaftServer)"  # of any node of KRaft's
+# What a node logs once it is up, by its role: one of these.
+UP: Mapping[str, tuple[str, ...]] = {
+    "broker": (STARTED, KRAFT_STARTED),
+    "controller": (KRAFT_STARTED,),
+    "zookeeper": ("binding to port",),
+}
 
 RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 
@@ -78,6 +84,7 @@ class ClusterSettings:
 
     metadata: Metadata = "zookeeper"
     dynamic: bool = False  # whether the quorum's own log says who votes
+    features: Mapping[str, int] = field(default_factory=dict)  # that disks are formatted with
     server: Settings = field(default_factory=dict)
     broker: Settings = field(default_factory=dict)
     controller: Settings = field(default_factory=dict)
@@ -188,6 +195,7 @@ def settings_of(scenario: Scenario) -> ClusterSettings:
     return ClusterSettings(
         metadata=cluster.kept_by,
         dynamic=cluster.voters == "dynamic",
+        features=cluster.features,
         server=server_settings(scenario),
         broker=cluster.broker,
         controller=cluster.controller,

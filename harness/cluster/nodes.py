@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from harness.model.plan import NodeKind
+from harness.model.sections.cluster import ClusterPart
 
 Role = NodeKind
 
 CONTROLLER_PORT = 9093
+CONTROLLER_IDS = 100  # controller1, of its own, is node 101
 
 # Why a node may end itself while it starts, though nothing is wrong with it: a broker's old session
 # with ZooKeeper still lives, its new one expired on a starved host, or ZooKeeper was away for too
@@ -67,6 +69,26 @@ class Node:
     def quorum_endpoint(self) -> str:
         """Where the other nodes reach a controller: host:port."""
         return f"{self.address}:{CONTROLLER_PORT if self.combined else self.port}"
+
+
+def to_come(wanted: ClusterPart, ports: Mapping[Role, int]) -> tuple[Node, ...]:
+    """The nodes of a cluster that is not made yet, who keeps the metadata first, with the ports
+    that they will listen at; their addresses nobody knows."""
+    kept = {"zookeeper": wanted.zookeepers, "controller": wanted.controllers}
+    keeper: Role = "zookeeper" if wanted.has_zookeeper else "controller"
+    counts: dict[Role, int] = {keeper: kept[keeper], "broker": wanted.brokers}
+    stems = {role: stem for stem, role in _ROLES.items()}
+    return tuple(
+        Node(
+            name=f"{stems[role]}{i}",
+            role=role,
+            id=i + CONTROLLER_IDS * (role == "controller"),
+            address="",
+            port=ports[role],
+        )
+        for role, count in counts.items()
+        for i in range(1, count + 1)
+    )
 
 
 def brokers(nodes: Sequence[Node]) -> tuple[Node, ...]:

@@ -37,9 +37,11 @@ def setup(kafka: Kafka = "", unpinned: Unpinned = False) -> None:
 
 
 def image(kafka: Kafka = "", kafka_home: KafkaHome = None) -> None:
-    """Make an image of Kafka and ZooKeeper, for docker and Kubernetes, without a registry.
+    """Make an image of Kafka, and ZooKeeper, for docker and Kubernetes, without a registry.
 
     kafka-harness image
+
+    kafka-harness image --kafka 4.4
     """
     from harness.commands.host.setup import make_image
 

@@ -17,6 +17,8 @@ from harness.cluster.nodes import Node, Role
 from harness.cluster.view.coordinators import Coordinated
 from harness.cluster.view.state import PartitionState, View
 
+_CONTROLLER = r"controller\d+"
+
 
 class NoTarget(RuntimeError):
     """No node plays that role now: there is no leader, no controller…"""
@@ -65,7 +67,7 @@ class Setting:
     workers: Mapping[str, int]  # by kind, how many can be hit alone (harness.model.worker_kinds)
     transactions: bool  # whether some worker has a transactional.id
     racks: int = 0  # that brokers share; 0: each has its own
-    any_broker: bool = False  # brokers are named by ids that are not known yet
+    any_broker: bool = False  # brokers, and controllers, are named by ids that are not known yet
     controllers: int = 0  # of KRaft, nodes of their own or, `combined`, the first brokers
     combined: bool = False
     dynamic: bool = False  # whether the quorum's own log says who votes (KIP-853)
@@ -117,6 +119,8 @@ class Setting:
         """The kind of the node, or of the worker that starts with the load, of that name."""
         if self.any_broker and re.fullmatch(r"kafka\d+", name):
             return "broker"
+        if self.any_broker and self.keeper == "controller" and re.fullmatch(_CONTROLLER, name):
+            return "controller"
         kinds = (kind for stem, (kind, _) in self._kinds.items() if name in self.named(stem))
         return next(kinds, None)
 

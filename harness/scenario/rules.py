@@ -346,11 +346,14 @@ def _impossible(fault: FaultPart, setting: Setting, target: Target) -> Iterator[
 def setting_of(scenario: Scenario) -> Setting:
     """What targets and verbs ask of a scenario."""
     work, cluster, topic = scenario.workload, scenario.cluster, scenario.topic
+    pods = scenario.backend.kubernetes.attach.selectors
+    beside_zookeeper = cluster.has_zookeeper and not pods.controllers
     return Setting(
         brokers=cluster.brokers,
-        zookeepers=cluster.zookeepers if cluster.has_zookeeper else 0,
-        controllers=0 if cluster.has_zookeeper else cluster.controllers,
-        combined=cluster.kept_by == "kraft-combined",
+        zookeepers=cluster.zookeepers if beside_zookeeper else 0,
+        controllers=0 if beside_zookeeper else cluster.controllers,
+        combined=cluster.kept_by == "kraft-combined"
+        or bool(pods.controllers and pods.controllers == pods.brokers),
         dynamic=cluster.voters == "dynamic",
         elr=cluster.has_elr,
         partitions=topic.partitions,

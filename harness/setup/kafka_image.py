@@ -1,18 +1,20 @@
 """The image of the docker backend's nodes, made without a container registry.
 
-    kafka-harness image [--kafka-home DIR]
+    kafka-harness image [--kafka RELEASE] [--kafka-home DIR]        kafka-harness/kafka:RELEASE
 
     1. a root filesystem of Debian packages by mmdebstrap: Java, iptables, iproute2, a small Python
        (kept in the cache; the only step that needs a package mirror, and root)
     2. imported, and with Kafka's jars and images/kafka/run built into IMAGE
     3. started once to make class archives, which make every later start faster
 
-One image serves as ZooKeeper, broker and sidecar; its start script reads the variables of the
-public images.
+One image serves as ZooKeeper, broker, controller and sidecar; its start script reads the variables
+of the public images. Whatever its release can keep its metadata in, it has class archives for.
+An image says in a label what it was made of: one of another recipe is made again.
 """
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import subprocess
 import tempfile
@@ -26,15 +28,18 @@ from harness.cluster.docker.engine import connect
 from harness.cluster.nodes import ClusterError
 from harness.distribution.kafka_home import KafkaHome, Say, cache_folder, locked
 from harness.host import system_packages
+from harness.model.sections.image_names import OURS
+from harness.model.sections.kafka_releases import cannot_be
 from harness.release import IMAGES
 
-NAME, BASE = "kafka-harness/kafka", "kafka-harness/base"
+NAME, BASE = OURS, "kafka-harness/base"
 SUITE = "bookworm"
 PACKAGES = ("openjdk-17-jre-headless", "iptables", "iproute2", "python3-minimal")
 # Manuals and translations are never read here. Folders that a package's install needs stay.
 EXCLUDED = ("/usr/share/locale/*", "/usr/share/doc/*", "/usr/share/info/*")
 CONTEXT = IMAGES / "kafka"
 TRAINING_LIMIT_S = 300
+RECIPE = "kafka-harness.recipe"
 
 
 def image_of(home: KafkaHome) -> str:
@@ -44,13 +49,9 @@ def image_of(home: KafkaHome) -> str:
 
 def make(home: KafkaHome, say: Say) -> str:
     """Make the image, unless this engine has it; its name. Raises ClusterError, KafkaHomeError."""
-    if home.zookeeper_version is None:
-        raise ClusterError(
-            f"Kafka {home.version} has no ZooKeeper, and the clusters of containers are kept by "
-            "one: name a release below 4.0, as in --kafka 3.9"
-        )
     client, name = engine(), image_of(home)
-    if client.images.list(name):
+    recipe = recipe_of(modes_of(home.version))
+    if any(each.labels.get(RECIPE) == recipe for each in client.images.list(name)):
         say(f"{name} exists already: to build it again, run `docker rmi {name}` first")
         return name
     base = import_base(client, BASE, root_filesystem(SUITE, PACKAGES, say), say)
@@ -61,10 +62,26 @@ def make(home: KafkaHome, say: Say) -> str:
         (context / "log4j.properties").write_text(node_settings.LOG4J)
         say(f"building {name}")
         client.images.build(
-            path=str(context), tag=f"{name}-untrained", buildargs={"BASE": base}, rm=True
+            path=str(context),
+            tag=f"{name}-untrained",
+            buildargs={"BASE": base},
+            labels={RECIPE: recipe},
+            rm=True,
         )
-    _train(client, name, say)
+    _train(client, name, modes_of(home.version), say)
     return name
+
+
+def recipe_of(modes: Sequence[str]) -> str:
+    """What an image of any release is made of beside its jars, in short."""
+    files = [path.read_bytes() for path in sorted(CONTEXT.rglob("*")) if path.is_file()]
+    told = "\n".join((*PACKAGES, *modes, node_settings.LOG4J)).encode()
+    return hashlib.sha256(b"\0".join((told, *files))).hexdigest()[:16]
+
+
+def modes_of(release: str) -> list[str]:
+    """Where nodes of a release can keep their metadata, as the start script calls it."""
+    return [mode for mode in ("zookeeper", "kraft") if cannot_be(release, mode) is None]
 
 
 def engine() -> Any:
@@ -113,12 +130,12 @@ def root_filesystem(name: str, contents: Sequence[str], say: Say) -> Path:
         return tar
 
 
-def _train(client: Any, name: str, say: Say) -> None:
+def _train(client: Any, name: str, modes: Sequence[str], say: Say) -> None:
     say("making the class archives that let nodes start faster")
     repository, tag = name.rsplit(":", 1)
     container = client.containers.run(
         f"{name}-untrained",
-        ["/etc/confluent/docker/run", "train"],
+        ["/etc/confluent/docker/run", "train", *modes],
         network_mode="none",
         detach=True,
     )

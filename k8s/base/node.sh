@@ -11,31 +11,46 @@
 # A JVM that ends without such an order ends the container with its code: the kubelet restarts the
 # container and counts that, by which the run sees a restart that it did not order.
 #
+# One of KRaft's nodes, whose settings have process.roles, formats an empty disk before its first JVM,
+# with the levels of features that the settings' file `features` has, one a line.
+#
 # KAFKA_LIBS and KAFKA_ARCHIVE say where the image has its jars and its class archive; HOST_IP is
 # the address of the machine, which workers outside the cluster connect to.
-role=$1
+role=$1 # zookeeper, kafka or controller: the name of the node's data folder, too
 : "${ORDERS:=/run/kafka-harness}" "${SETTINGS:=/settings}" "${DATA:=/data}" "${START_S:=60}"
-: "${KAFKA_LIBS:=/opt/kafka/libs}" "${KAFKA_ARCHIVE:=/opt/kafka/archives/$role.jsa}"
+: "${KAFKA_LIBS:=/opt/kafka/libs}" "${CLUSTER_ID:=a2Fma2EtaGFybmVzcy1ydQ}"
+FLAGS="-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xshare:auto -Djava.awt.headless=true"
 child=
 trap '[ -z "$child" ] || { kill -TERM "$child"; wait "$child"; }; exit 0' TERM
+
+format() {
+    set --
+    while read -r feature; do set -- "$@" --feature "$feature"; done <"$SETTINGS/features"
+    # shellcheck disable=SC2086  # flags are words
+    java -Xmx128m $FLAGS "-Dlog4j.configuration=file:$SETTINGS/log4j.properties" -cp "${jars%:}" \
+        kafka.tools.StorageTool format -t "$CLUSTER_ID" -c "$properties" "$@"
+}
 
 begin() {
     properties=/tmp/$POD_NAME.properties
     sed "s/HOST_IP/$HOST_IP/" "$SETTINGS/$POD_NAME.properties" >"$properties"
     mkdir -p "$DATA/$role"
-    main=kafka.Kafka
-    if [ "$role" = zookeeper ]; then
+    jars=$(printf '%s:' "$KAFKA_LIBS"/*.jar) # sorted: an archive fits one order only
+    main=kafka.Kafka archive=$role
+    if grep -q '^process\.roles=' "$properties"; then
+        archive=kraft
+        [ -e "$DATA/$role/meta.properties" ] || format || exit
+    elif [ "$role" = zookeeper ]; then
         main=org.apache.zookeeper.server.quorum.QuorumPeerMain
         echo "${POD_NAME##*-}" >"$DATA/$role/myid"
     fi
-    jars=$(printf '%s:' "$KAFKA_LIBS"/*.jar) # sorted: an archive fits one order only
-    [ ! -r "$KAFKA_ARCHIVE" ] || set -- "-XX:SharedArchiveFile=$KAFKA_ARCHIVE"
+    archive=${KAFKA_ARCHIVE:-/opt/kafka/archives/$archive.jsa}
+    [ ! -r "$archive" ] || set -- "-XX:SharedArchiveFile=$archive"
     mv "$ORDERS/started" "$ORDERS/taken" 2>/dev/null || rm -f "$ORDERS/taken"
     rm -f "$ORDERS/ended"
     # Addresses belong to pods, which come and go: names are asked for again after a second.
     # shellcheck disable=SC2086  # options are words
-    java $JVM_OPTIONS -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xshare:auto "$@" \
-        -Djava.awt.headless=true -Dsun.net.inetaddr.ttl=1 -Dsun.net.inetaddr.negative.ttl=0 \
+    java $JVM_OPTIONS $FLAGS "$@" -Dsun.net.inetaddr.ttl=1 -Dsun.net.inetaddr.negative.ttl=0 \
         "-Dlog4j.configuration=file:$SETTINGS/log4j.properties" -cp "${jars%:}" "$main" \
         "$properties" &
     child=$!

@@ -14,15 +14,18 @@ from harness import release
 from harness.checkout import ROOT
 
 NIGHTLY = release.PAGES / "nightly.toml"
-SHIPPED = (release.COMPOSE_FILE, release.IMAGES, release.MANIFESTS, NIGHTLY)
+SHIPPED = (
+    *(release.COMPOSE_FILE, release.KRAFT_COMPOSE_FILE),
+    *(release.IMAGES, release.MANIFESTS, NIGHTLY),
+)
 TOLD = """
 from harness import release
-from harness.cluster.docker import compose
+from harness.cluster.docker import images
 from harness.cluster.kubernetes.location import manifests_of
-from harness.model.scenario import Scenario, WorkloadPart
+from harness.model.scenario import ClusterPart, Scenario, WorkloadPart
 from harness.scenario.file import shipped
 print(release.described())
-print(compose.images("")["kafka"])
+print(images.of_nodes(ClusterPart(), "")["kafka"])
 print(manifests_of(Scenario(title="any", workload=WorkloadPart(kind="stream"))).is_dir())
 print(len(shipped()) > 50)
 """

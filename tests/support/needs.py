@@ -9,6 +9,7 @@ commas between) has its word, the test fails.
     java             on the PATH
     kafka            its jars, which set-up fetches
     kubernetes       a cluster, or what its lab needs: tests.support.labs.kubernetes_lab
+    kustomize        it or kubectl, on the PATH
     libfaketime
     namespaces       those of a run, with iptables, iproute2, util-linux
     ordinary-user    a Python that an ordinary user may run: tests.support.ordinary_user
@@ -24,6 +25,8 @@ from typing import NoReturn
 
 import pytest
 
+from harness.cluster.kubernetes import manifests
+from harness.cluster.nodes import ClusterError
 from harness.distribution import kafka_home
 from harness.host import system_packages
 from harness.host.machine import HostError
@@ -50,6 +53,14 @@ def _without_kafka() -> str | None:
     try:
         kafka_home.find_kafka()
     except kafka_home.KafkaHomeError as error:
+        return str(error)
+    return None
+
+
+def _without_kustomize() -> str | None:
+    try:
+        manifests.kustomize()
+    except ClusterError as error:
         return str(error)
     return None
 
@@ -82,6 +93,7 @@ WORDS: dict[str, Callable[[], str | None] | None] = {
     "java": _without_java,
     "kafka": _without_kafka,
     "kubernetes": None,
+    "kustomize": _without_kustomize,
     "libfaketime": _without_libfaketime,
     "namespaces": _without_namespaces,
     "ordinary-user": None,

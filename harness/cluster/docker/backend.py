@@ -5,53 +5,34 @@ from __future__ import annotations
 import secrets
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
-from harness.cluster import node_settings
 from harness.cluster.backend import Backend
 from harness.cluster.capabilities import Cluster, Companions, Links, Operated, Processes, Restarts
-from harness.cluster.docker import compose
+from harness.cluster.container_limits import not_in_containers
+from harness.cluster.docker import compose, images
 from harness.cluster.docker.cluster import START_LIMIT_S, DockerCluster
 from harness.cluster.docker.engine import Engine, connect
-from harness.cluster.nodes import ClusterError, Node, in_racks
+from harness.cluster.node_settings import UP, settings_of
+from harness.cluster.nodes import ClusterError, Node, in_racks, to_come
 from harness.cluster.ownership import Orphan, check_own, guard
 from harness.cluster.sidecar import heartbeat
 from harness.host.python_packages import install_command
 from harness.model.runs.run_folder import RunFolder
 from harness.model.runs.run_record import ClusterRecord, RunRecord
-from harness.model.scenario import Scenario
+from harness.model.scenario import ClusterPart, Scenario
 from harness.waiting import wait_until
 
 SDK = "docker~=7.1"  # as pyproject.toml asks for it
 
 
-def docker_nodes(zookeeper_count: int, broker_count: int, address: str) -> tuple[Node, ...]:
+def docker_nodes(wanted: ClusterPart, address: str) -> tuple[Node, ...]:
     """The nodes of a cluster to come, dialled at `address`; their ports there, and their addresses
     among each other, are known once their holders run."""
-    members = (
-        Node(
-            name=f"zk{i}",
-            role="zookeeper",
-            id=i,
-            address="",
-            port=compose.ZOOKEEPER_PORT,
-            dialled=(address, 0),
-        )
-        for i in range(1, zookeeper_count + 1)
-    )
-    kafkas = (
-        Node(
-            name=f"kafka{i}",
-            role="broker",
-            id=i,
-            address="",
-            port=compose.CLIENTS_PORT,
-            dialled=(address, 0),
-        )
-        for i in range(1, broker_count + 1)
-    )
-    return (*members, *kafkas)
+    nodes = to_come(wanted, compose.PORTS)
+    return in_racks([replace(node, dialled=(address, 0)) for node in nodes], wanted.racks)
 
 
 def make(folder: RunFolder, record: RunRecord) -> Cluster:
@@ -61,15 +42,14 @@ def make(folder: RunFolder, record: RunRecord) -> Cluster:
     folder.update(cluster=ClusterRecord(project=engine.project))
     image = record.scenario.backend.docker.image
     return DockerCluster(
-        nodes=in_racks(docker_nodes(wanted.zookeepers, wanted.brokers, engine.host), wanted.racks),
+        nodes=docker_nodes(wanted, engine.host),
         engine=engine,
         logs=folder.logs,
         run_id=folder.run_id,
-        image=image,
-        server=node_settings.server_settings(record.scenario),
-        zoo=wanted.zoo,
+        images=images.variables(wanted, image),
+        settings=settings_of(record.scenario),
         keep_data_in=folder.path / "data" if record.keep else None,
-        versions={"docker": engine.version, **compose.images(image)},
+        versions={"docker": engine.version, **images.of_nodes(wanted, image)},
     )
 
 
@@ -80,12 +60,20 @@ def capabilities(_: Scenario) -> frozenset[type]:
 
 def refuses(scenario: Scenario) -> str | None:
     """Why a scenario cannot be run here, before anything starts."""
-    if (scenario.cluster.zookeepers, scenario.cluster.brokers) != (3, 3):
+    wanted = scenario.cluster
+    if why := not_in_containers(wanted):
+        return why
+    if wanted.has_zookeeper and (wanted.zookeepers, wanted.brokers) != (3, 3):
         return (
             "docker-compose.yml has 3 ZooKeepers and 3 brokers: "
             "set cluster.zookeepers and cluster.brokers to 3"
         )
-    return None
+    if not wanted.has_zookeeper and (wanted.controllers, wanted.brokers) != (3, 3):
+        return (
+            "docker-compose.kraft.yml has 3 controllers and 3 brokers: "
+            "set cluster.controllers and cluster.brokers to 3"
+        )
+    return images.problem(wanted, scenario.backend.docker.image)
 
 
 def absent(_: Mapping[str, Any]) -> str | None:
@@ -106,7 +94,7 @@ def without_sdk() -> str | None:
 
 def image(scenario: Scenario) -> str:
     """What its brokers are made of."""
-    return compose.images(scenario.backend.docker.image)["kafka"]
+    return images.of_nodes(scenario.cluster, scenario.backend.docker.image)["kafka"]
 
 
 def containers(record: RunRecord) -> list[str]:
@@ -116,9 +104,6 @@ def containers(record: RunRecord) -> list[str]:
 
 
 # What a killed harness has left
-
-# What a node logs once it is up, by its role.
-UP = {"broker": node_settings.STARTED, "zookeeper": "binding to port"}
 
 
 def heal(orphan: Orphan) -> list[str]:
@@ -146,6 +131,8 @@ def heal(orphan: Orphan) -> list[str]:
         done += [f"{node}: {line}" for line in lines]
     down = [name for name in sorted(services) if engine.pid(name) is None]
     roles = {name: services[name].labels.get(compose.ROLE_LABEL, "") for name in down}
+    for name in down:  # all before any is waited for: controllers come up as a majority
+        engine.start(name)
     done += [f"{name}: started again, {_stay_up(engine, name, roles[name])}" for name in down]
     done = done or [f"nothing to heal: no fault is in force in the project {project}"]
     if orphan.down:
@@ -155,9 +142,9 @@ def heal(orphan: Orphan) -> list[str]:
 
 
 def _stay_up(engine: Engine, name: str, role: str) -> str:
-    """Start a node until it stays: a broker ends itself while its old session lives. A container
-    that an older harness made does not say its role, and may log either."""
-    starts, logged = 0, [UP[role]] if role in UP else list(UP.values())
+    """Start a node, which was started once, until it stays: a broker ends itself while its old
+    session lives. A container that an older harness made does not say its role, and may log any."""
+    starts, logged = 1, UP.get(role) or [words for each in UP.values() for words in each]
 
     def up() -> bool:
         nonlocal starts

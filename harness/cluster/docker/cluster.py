@@ -1,6 +1,6 @@
 """Real nodes in Docker containers, on any Docker host that its SDK reaches by its environment.
 
-    docker-compose.yml    net-X holds network and processes of node X
+    docker-compose.yml, docker-compose.kraft.yml    net-X holds network and processes of node X
     (harness.cluster.docker.compose)
 
 Workers and the harness run on this host and dial published ports. A node's process is its
@@ -20,7 +20,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -33,7 +33,14 @@ from harness.cluster.docker.engine import Engine, ExecStream
 from harness.cluster.exec import shell
 from harness.cluster.exec.host_processes import HostProcesses
 from harness.cluster.exec.shell import OpenShell
-from harness.cluster.nodes import ClusterError, Node, brokers, zookeepers
+from harness.cluster.nodes import (
+    ClusterError,
+    Node,
+    brokers,
+    controllers,
+    quorum,
+    zookeepers,
+)
 from harness.cluster.sidecar import heartbeat
 from harness.cluster.sidecar.heartbeat import Heartbeat
 from harness.cluster.startup import await_up
@@ -42,7 +49,7 @@ from harness.waiting import wait_until
 
 START_LIMIT_S = 180.0
 LAST_LINES = 12
-DATA = {"broker": "/var/lib/kafka/data", "zookeeper": "/var/lib/zookeeper/data"}
+KAFKAS_DATA, ZOOKEEPERS_DATA = "/var/lib/kafka/data", "/var/lib/zookeeper/data"
 
 
 @dataclass(kw_only=True)
@@ -50,17 +57,17 @@ class DockerCluster(Cluster):
     """A compose project of one run: Restarts, Links, Companions, Operated.
 
     `logs` is the run's folder of node logs; the nodes' data are kept as tar files in
-    `keep_data_in`, where that is given, when the cluster closes.
+    `keep_data_in`, where that is given, when the cluster closes. `images` are the compose file's
+    variables of them that somebody has chosen.
     """
 
     nodes: tuple[Node, ...]
     engine: Engine
     logs: Path
     run_id: str
-    image: str = ""
+    images: Mapping[str, str] = field(default_factory=dict)
     keep_data_in: Path | None = None
-    server: node_settings.Settings = field(default_factory=dict)
-    zoo: node_settings.Settings = field(default_factory=dict)
+    settings: node_settings.ClusterSettings = field(default_factory=node_settings.ClusterSettings)
     client_address: str = ""
     versions: dict[str, str] = field(default_factory=dict)
 
@@ -68,6 +75,16 @@ class DockerCluster(Cluster):
         self._heartbeat: Heartbeat | None = None
         self._shells = {n.name: OpenShell(n.name, partial(self._shell, n)) for n in self.nodes}
         self._host = HostProcesses()
+
+    @property
+    def server(self) -> node_settings.Settings:
+        """The brokers' settings."""
+        return self.settings.server
+
+    @property
+    def zoo(self) -> node_settings.Settings:
+        """The ZooKeepers' settings."""
+        return self.settings.zoo
 
     # Cluster
 
@@ -85,6 +102,8 @@ class DockerCluster(Cluster):
         self._heartbeat.start()
         for member in zookeepers(self.nodes):
             self._await_up(member, partial(serves, member))
+        for each in controllers(self.nodes):
+            self._await_up(each, partial(_answers, each))
         self.client_address = self._clients_seen()
         shell.open_all(self._shells.values())
         for broker in brokers(self.nodes):
@@ -177,11 +196,12 @@ class DockerCluster(Cluster):
         A port that we choose may be another run's by the time that Docker binds it.
         """
         project, file = self.engine.project, self.logs.parent / "compose.json"
-        compose.write(file, compose.additions(self.nodes, self.server, self.zoo, self.run_id))
+        compose.write(file, compose.additions(self.nodes, self.settings, self.run_id))
+        files = (compose.file_of(self.settings.metadata), file)
         holders = [compose.holder_of(node.name) for node in self.nodes]
-        compose.up(project, file, compose.variables(self.nodes, self.image), holders)
+        compose.up(project, files, {**compose.variables(self.nodes), **self.images}, holders)
         self.nodes = tuple(map(self._placed, self.nodes))
-        compose.up(project, file, compose.variables(self.nodes, self.image))
+        compose.up(project, files, {**compose.variables(self.nodes), **self.images})
 
     def _placed(self, node: Node) -> Node:
         """A node whose holder runs, with its address and where it is dialled."""
@@ -195,7 +215,8 @@ class DockerCluster(Cluster):
     def _keep_data(self, node: Node) -> None:
         if self.keep_data_in is not None:
             self.keep_data_in.mkdir(exist_ok=True)
-            self.engine.archive(node.name, DATA[node.role], self.keep_data_in / f"{node.name}.tar")
+            data = ZOOKEEPERS_DATA if node.role == "zookeeper" else KAFKAS_DATA
+            self.engine.archive(node.name, data, self.keep_data_in / f"{node.name}.tar")
 
     def _check(self) -> None:
         if self._heartbeat is not None:
@@ -206,11 +227,12 @@ class DockerCluster(Cluster):
         return "\n".join(f"  {line}" for line in lines)
 
     def _started(self, broker: Node) -> bool:
-        return node_settings.STARTED in self.engine.log(broker.name).decode(errors="replace")
+        log = self.engine.log(broker.name).decode(errors="replace")
+        return any(words in log for words in node_settings.UP[broker.role])
 
     def _clients_seen(self) -> str:
         """What a node sees as the source of this host's packets, asked of one that sees them."""
-        member = zookeepers(self.nodes)[0]
+        member = quorum(self.nodes)[0]
         show = ["ss", "-tnH", "state", "established", f"( sport = :{member.port} )"]
         known = {"127.0.0.1", *(node.address for node in self.nodes)}
 
@@ -230,3 +252,9 @@ class DockerCluster(Cluster):
             return serves_now()
 
         await_up(node, up, limit_s=START_LIMIT_S, last_lines=partial(self._last_lines, node))
+
+
+def _answers(controller: Node) -> bool:
+    from harness.cluster.view.quorum import answers  # noqa: PLC0415  takes a tenth of a second
+
+    return answers(controller)

@@ -1,8 +1,12 @@
-"""The docker backend's cluster as docker-compose.yml has it, and what one run adds to that file.
+"""The docker backend's cluster as its compose file has it, and what one run adds to that file.
+
+    docker-compose.yml          ZooKeepers and brokers
+    docker-compose.kraft.yml    KRaft's controllers and brokers
 
 Settings reach stock images as variables: `broker.id` is KAFKA_BROKER_ID, `tickTime` is
 ZOOKEEPER_TICK_TIME; what a ZooKeeper image has no variable for is a system property in KAFKA_OPTS.
-A run's additions are a second file, in JSON, which is YAML too.
+The levels of features that a disk is formatted with are in CLUSTER_FEATURES, which images/kafka/run
+reads. A run's additions are a second file, in JSON, which is YAML too.
 
 Only `up` needs the compose command, `docker compose` (v2) or `docker-compose` (v1); everything else
 goes through the Docker engine itself.
@@ -21,15 +25,16 @@ from pathlib import Path
 from typing import Any
 
 from harness.cluster import node_settings as node_config
-from harness.cluster.nodes import ClusterError, Node
+from harness.cluster.nodes import CONTROLLER_PORT, ClusterError, Node, Role
 from harness.cluster.ownership import LABEL
 from harness.host import system_packages
-from harness.release import COMPOSE_FILE
+from harness.model.sections.kafka_releases import Metadata
+from harness.release import COMPOSE_FILE, KRAFT_COMPOSE_FILE
 
 COMMANDS = (("docker", "compose"), ("docker-compose",))
-IMAGES = ("HARNESS_KAFKA_IMAGE", "HARNESS_ZOOKEEPER_IMAGE", "HARNESS_HOLDER_IMAGE")
 ROLE_LABEL, RUN_LABEL = f"{LABEL}.role", f"{LABEL}.run"
-ZOOKEEPER_PORT, CLIENTS_PORT = 2181, 19092  # inside
+# Where a node listens for whoever is outside, by its role.
+PORTS: Mapping[Role, int] = {"zookeeper": 2181, "controller": CONTROLLER_PORT, "broker": 19092}
 UP_LIMIT_S = 300.0
 
 
@@ -38,63 +43,60 @@ def holder_of(node: str) -> str:
     return f"net-{node}"
 
 
-def environment(
-    node: Node, server: node_config.Settings, zoo: node_config.Settings
-) -> dict[str, str]:
-    """The variables that give a node its settings, beyond what docker-compose.yml says."""
-    settings = node_config.effective(node_config.ClusterSettings(server=server, zoo=zoo))
-    if node.role == "broker":
-        rack = {"broker.rack": node.rack} if node.rack else {}
-        own = {**rack, **settings["server"]}
-        return {f"KAFKA_{_variable(key)}": value for key, value in own.items()}
-    options = [f"-Dzookeeper.{key}={value}" for key, value in settings["zoo"].items() if "." in key]
-    named = {
-        f"ZOOKEEPER_{_upper(key)}": value
-        for key, value in settings["zoo"].items()
-        if "." not in key
-    }
+def file_of(metadata: Metadata) -> Path:
+    """The compose file of a cluster that keeps its metadata so."""
+    return COMPOSE_FILE if metadata == "zookeeper" else KRAFT_COMPOSE_FILE
+
+
+def environment(node: Node, settings: node_config.ClusterSettings) -> dict[str, str]:
+    """The variables that give a node its settings, beyond what the compose file says."""
+    told = node_config.effective(settings)
+    if node.role == "zookeeper":
+        return _zookeepers(told["zoo"])
+    rack = {"broker.rack": node.rack} if node.rack else {}
+    own = {**rack, **told["controller" if node.role == "controller" else "server"]}
+    levels = " ".join(f"{name}={level}" for name, level in settings.features.items())
+    formatted = {"CLUSTER_FEATURES": levels} if levels else {}
+    return {**formatted, **{f"KAFKA_{_variable(key)}": value for key, value in own.items()}}
+
+
+def _zookeepers(zoo: Mapping[str, str]) -> dict[str, str]:
+    options = [f"-Dzookeeper.{key}={value}" for key, value in zoo.items() if "." in key]
+    named = {f"ZOOKEEPER_{_upper(key)}": value for key, value in zoo.items() if "." not in key}
     return {**named, "KAFKA_OPTS": " ".join(options)}
 
 
 def additions(
-    nodes: Sequence[Node], server: node_config.Settings, zoo: node_config.Settings, run_id: str
+    nodes: Sequence[Node], settings: node_config.ClusterSettings, run_id: str
 ) -> dict[str, Any]:
-    """What a run adds to docker-compose.yml: its settings, its id; health it sees for itself."""
+    """What a run adds to the compose file: its settings, its id; health it sees for itself."""
     labels = {RUN_LABEL: run_id}
     services: dict[str, Any] = {holder_of(node.name): {"labels": labels} for node in nodes}
     for node in nodes:
         services[node.name] = {
             "labels": {**labels, ROLE_LABEL: node.role},
-            "environment": environment(node, server, zoo),
+            "environment": environment(node, settings),
             "healthcheck": {"interval": "24h"},  # compose v1 cannot take it away
         }
     return {"services": services}
 
 
-def variables(nodes: Sequence[Node], image: str) -> dict[str, str]:
-    """The variables that docker-compose.yml is filled in with: where ports are, which image.
+def variables(nodes: Sequence[Node]) -> dict[str, str]:
+    """The variables of addresses that the compose file is filled in with.
 
     Port 0 is any that is free: Docker chooses it when it starts the holder.
     """
     ports = {f"HARNESS_PORT_{node.name.upper()}": str(node.dial[1]) for node in nodes}
-    images = dict.fromkeys(IMAGES, image) if image else {}
-    return {"HARNESS_ADDRESS": nodes[0].dial[0], **ports, **images}
-
-
-def images(image: str) -> dict[str, str]:
-    """Which images the nodes are made of: as asked for, or as docker-compose.yml has them."""
-    defaults = dict(re.findall(r"\$\{(HARNESS_\w+_IMAGE):-([^}]+)\}", COMPOSE_FILE.read_text()))
-    chosen = {name: image or os.environ.get(name) or defaults[name] for name in IMAGES}
-    return {"kafka": chosen[IMAGES[0]], "zookeeper": chosen[IMAGES[1]]}
+    return {"HARNESS_ADDRESS": nodes[0].dial[0], **ports}
 
 
 def up(
-    project: str, additions_file: Path, given: Mapping[str, str], services: Sequence[str] = ()
+    project: str, files: Sequence[Path], given: Mapping[str, str], services: Sequence[str] = ()
 ) -> None:
     """Start containers of a project, all or these; returns when they run. What runs already stays
     as it is, though a variable of its has another value by now. Raises ClusterError."""
-    files = ["-f", str(COMPOSE_FILE), "-f", str(additions_file)]
-    argv = [*command(), "-p", project, *files, "up", "-d", "--no-recreate", *services]
+    named = [word for file in files for word in ("-f", str(file))]
+    argv = [*command(), "-p", project, *named, "up", "-d", "--no-recreate", *services]
     try:
         done = subprocess.run(
             argv,

@@ -20,13 +20,15 @@ from harness.cluster.capabilities import (
     Processes,
     Restarts,
 )
-from harness.cluster.external.cluster import brokers_of, settings_of
+from harness.cluster.container_limits import not_in_containers
+from harness.cluster.external.cluster import brokers_of
+from harness.cluster.external.cluster import settings_of as client_settings_of
 from harness.cluster.kubernetes import location, manifests, minikube
 from harness.cluster.kubernetes.attach import rules
 from harness.cluster.kubernetes.attach.cluster import AttachedCluster, AttachedWithSidecars
 from harness.cluster.kubernetes.leftovers import heal
 from harness.cluster.kubernetes.own.cluster import KubernetesCluster
-from harness.cluster.node_settings import server_settings
+from harness.cluster.node_settings import settings_of
 from harness.cluster.nodes import ClusterError, Role, in_racks
 from harness.cluster.ownership import LABEL, guard
 from harness.model.runs.run_folder import RunFolder
@@ -58,18 +60,17 @@ def _own(folder: RunFolder, record: RunRecord) -> Cluster:
         ours = LABEL in (api.namespace_labels() or {})
         guard(wanted.namespace, ours=ours, named=wanted.namespace, allowed=record.allow)
     folder.update(cluster=ClusterRecord(namespace=api.namespace, context=wanted.context))
-    rendered = manifests.rendered(location.manifests_of(record.scenario))
+    rendered = _rendered(location.manifests_of(record.scenario), _release_of(record.scenario))
     if profile := minikube_profile(wanted.context):
         minikube.bring(profile, manifests.images(rendered).values())
     return KubernetesCluster(
-        nodes=in_racks(manifests.pod_nodes(sizes.zookeepers, sizes.brokers), sizes.racks),
+        nodes=in_racks(manifests.pod_nodes(sizes), sizes.racks),
         api=api,
         manifests=rendered,
         logs=folder.logs,
         labels={LABEL: name},
         own=not wanted.namespace,
-        server=server_settings(record.scenario),
-        zoo=sizes.zoo,
+        settings=settings_of(record.scenario),
         versions={"kubernetes": version, **manifests.images(rendered)},
     )
 
@@ -87,7 +88,7 @@ def _attached(folder: RunFolder, record: RunRecord) -> Cluster:
         name = part.namespace
         guard(name, ours=LABEL in labels, named=name, allowed=record.allow)
     folder.update(cluster=ClusterRecord(namespace=part.namespace, context=context))
-    settings = settings_of(part.client)
+    settings = client_settings_of(part.client)
     attached = AttachedWithSidecars if part.image else AttachedCluster
     return attached(
         nodes=brokers_of(record.scenario, part.bootstrap, settings),
@@ -123,6 +124,8 @@ def refuses(scenario: Scenario) -> str | None:
     """Why a scenario cannot be run there, before anything starts."""
     if location.attaches(scenario):
         return rules.refuses(scenario)
+    if why := not_in_containers(scenario.cluster):
+        return why
     source = location.manifests_of(scenario)
     if not source.exists():
         return f"backend.kubernetes.manifests: there is no {source}"
@@ -135,13 +138,24 @@ def image(scenario: Scenario) -> str:
         return ""
     if why := location.without_client():
         raise ClusterError(why)
-    return _image_in(location.manifests_of(scenario))
+    return _image_in(location.manifests_of(scenario), _release_of(scenario))
 
 
 @cache
-def _image_in(source: Path) -> str:
+def _image_in(source: Path, release: str | None) -> str:
     """Rendered once for all runs of a command."""
-    return manifests.images(manifests.rendered(source)).get("kafka", "")
+    return manifests.images(_rendered(source, release)).get("kafka", "")
+
+
+def _rendered(source: Path, release: str | None) -> list[manifests.Manifest]:
+    """What the cluster is made of; `release` is that of the harness's own image there."""
+    found = manifests.rendered(source)
+    return found if release is None else manifests.of_release(found, release)
+
+
+def _release_of(scenario: Scenario) -> str | None:
+    """The release of our image; None where manifests of somebody's name one."""
+    return None if scenario.backend.kubernetes.manifests else scenario.cluster.release
 
 
 def containers(record: RunRecord) -> list[str]:

@@ -22,8 +22,9 @@ def attaches(scenario: Scenario) -> bool:
 
 def manifests_of(scenario: Scenario) -> Path:
     """The kustomization that a scenario asks for."""
-    named = scenario.backend.kubernetes.manifests
-    return Path(named).expanduser().absolute() if named else MANIFESTS / "minikube"
+    if named := scenario.backend.kubernetes.manifests:
+        return Path(named).expanduser().absolute()
+    return MANIFESTS / ("minikube" if scenario.cluster.has_zookeeper else "minikube-kraft")
 
 
 def namespace_of(run_id: str) -> str:

@@ -1,13 +1,15 @@
 """The cluster's manifests: rendered by kustomize, then made those of one run; pure but for that.
 
-What people change (images, storage, node names, sizes) they change in an overlay of k8s/base. The
-harness changes only what differs from run to run: the namespace, the labels by which everything of
-ours is found again, how many nodes there are, and the nodes' settings.
+What people change (images, storage, node names, sizes) they change in an overlay of k8s/base or,
+with KRaft, of k8s/kraft. The harness changes only what differs from run to run: the namespace, the
+labels by which everything of ours is found again, how many nodes there are, and the nodes'
+settings; where nobody named manifests of his own, also the release of the harness's own image.
 """
 
 from __future__ import annotations
 
 import copy
+import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,12 +18,35 @@ from pathlib import Path
 from typing import Any
 
 from harness.cluster import node_settings as node_config
-from harness.cluster.nodes import ClusterError, Node, brokers, zookeepers
+from harness.cluster.nodes import (
+    CONTROLLER_PORT,
+    ClusterError,
+    Node,
+    Role,
+    brokers,
+    controllers,
+    to_come,
+    zookeepers,
+)
+from harness.model.sections.cluster import ClusterPart
+from harness.model.sections.image_names import OURS
+from harness.model.sections.kafka_releases import NEWEST
 from harness.release import MANIFESTS
 
 Manifest = dict[str, Any]
 
-PEER_PORT, WORKER_PORT, ZOOKEEPER_PORT = 9092, 9094, 2181
+PEER_PORT, WORKER_PORT = 9092, 9094
+# Where a node listens for its peers, by its role.
+PORTS: Mapping[Role, int] = {
+    "zookeeper": 2181,
+    "controller": CONTROLLER_PORT,
+    "broker": PEER_PORT,
+}
+DATA: Mapping[Role, str] = {
+    "zookeeper": "/data/zookeeper",
+    "controller": "/data/controller",
+    "broker": "/data/kafka",
+}
 CLAIMS = "volumeClaimTemplates"
 SETTINGS = "settings"  # the ConfigMap that every node reads
 
@@ -68,7 +93,8 @@ def of_run(
     counts: Mapping[str, int],
 ) -> list[Manifest]:
     """The same manifests in the run's own namespace, with its labels; `counts` says how many nodes
-    each StatefulSet has. Raises ClusterError when they have fewer Services than that."""
+    each StatefulSet has. Raises ClusterError when they have fewer Services than that, or nodes
+    that the run has not."""
     made = []
     for manifest in copy.deepcopy(list(manifests)):
         meta = manifest["metadata"]
@@ -78,6 +104,12 @@ def of_run(
             meta["namespace"] = namespace
         meta["labels"] = {**meta.get("labels", {}), **labels}
         if manifest["kind"] == "StatefulSet":
+            if meta["name"] not in counts:
+                raise ClusterError(
+                    f"the manifests have a StatefulSet {meta['name']}, and this cluster is of "
+                    f"{' and '.join(counts)}: name an overlay of "
+                    f"k8s/{'base' if 'zk' in counts else 'kraft'} in backend.kubernetes.manifests"
+                )
             manifest["spec"]["replicas"] = counts[meta["name"]]
             parts = [manifest["spec"]["template"], *manifest["spec"].get(CLAIMS, ())]
             for inner in (part["metadata"] for part in parts):
@@ -93,8 +125,8 @@ def of_run(
 
 
 def images(manifests: Iterable[Manifest]) -> dict[str, str]:
-    """What the nodes are made of: `kafka` and `zookeeper` -> image."""
-    kinds = {"kafka": "kafka", "zk": "zookeeper"}
+    """What the nodes are made of: `kafka` and `zookeeper` or `controller` -> image."""
+    kinds = {"kafka": "kafka", "zk": "zookeeper", "controller": "controller"}
     return {
         kinds[manifest["metadata"]["name"]]: container["image"]
         for manifest in manifests
@@ -102,6 +134,16 @@ def images(manifests: Iterable[Manifest]) -> dict[str, str]:
         for container in manifest["spec"]["template"]["spec"]["containers"]
         if container["name"] == "node"
     }
+
+
+def of_release(manifests: Iterable[Manifest], release: str) -> list[Manifest]:
+    """The same manifests with the harness's own image of that release, wherever they have one."""
+    made = copy.deepcopy(list(manifests))
+    for manifest in (each for each in made if each["kind"] == "StatefulSet"):
+        for container in manifest["spec"]["template"]["spec"]["containers"]:
+            if re.fullmatch(rf"{OURS}(:.+)?", container["image"]):
+                container["image"] = f"{OURS}:{release}"
+    return made
 
 
 def keeps_data(manifests: Iterable[Manifest]) -> bool:
@@ -114,63 +156,57 @@ def keeps_data(manifests: Iterable[Manifest]) -> bool:
     )
 
 
-def pod_nodes(zookeeper_count: int, broker_count: int) -> tuple[Node, ...]:
-    """The nodes of a cluster in pods, ZooKeepers first; nobody knows their addresses yet."""
-    kinds = (
-        ("zookeeper", "zk", zookeeper_count, ZOOKEEPER_PORT),
-        ("broker", "kafka", broker_count, PEER_PORT),
-    )
-    return tuple(
-        Node(name=f"{name}{i}", role=role, id=i, address="", port=port)  # type: ignore[arg-type]
-        for role, name, count, port in kinds
-        for i in range(1, count + 1)
-    )
+def pod_nodes(wanted: ClusterPart) -> tuple[Node, ...]:
+    """The nodes of a cluster in pods; nobody knows their addresses yet."""
+    return to_come(wanted, PORTS)
 
 
 def pod_name(node: Node) -> str:
     """kafka-1 of kafka1: as the StatefulSet calls it."""
-    return f"{'kafka' if node.role == 'broker' else 'zk'}-{node.id}"
+    return re.sub(r"(\d+)$", r"-\1", node.name)
 
 
 def peer_name(node: Node, namespace: str) -> str:
     """By which the other nodes find it, wherever its pod is."""
-    service = "kafka" if node.role == "broker" else "zk"
+    service = node.name.rstrip("0123456789")
     return f"{pod_name(node)}.{service}.{namespace}.svc"
 
 
 def settings(
     nodes: Sequence[Node],
     namespace: str,
-    *,
-    server: node_config.Settings,
-    zoo: node_config.Settings,
+    given: node_config.ClusterSettings,
     worker_ports: Mapping[str, int],
 ) -> dict[str, str]:
-    """The files that the nodes read: one of properties each, and log4j's.
+    """The files that the nodes read: one of properties each, log4j's, and what KRaft's nodes format
+    their disks with.
 
     Workers outside come by their machine's address and the node port of each broker (by name);
     without one a broker is known to its peers and to clients in the cluster only.
     """
     files = {"log4j.properties": node_config.LOG4J}
+    if kraft := given.metadata != "zookeeper":
+        levels = given.features.items()
+        files["features"] = "".join(f"{name}={level}\n" for name, level in levels)
+    given = replace(given, zoo={"quorumListenOnAllIPs": True, **given.zoo})
     # Inside the cluster nodes are known by name: addresses belong to pods, which come and go.
     named = [_named(node, namespace) for node in nodes]
     for node, inside in zip(nodes, named, strict=True):
-        if node.role == "zookeeper":
-            own = {"quorumListenOnAllIPs": True, **zoo}
-            properties = node_config.zoo_cfg(inside, named, "/data/zookeeper", own)
-        else:
-            properties = node_config.server_properties(inside, named, "/data/kafka", server)
-            properties |= _listeners(inside, worker_ports.get(node.name))
+        properties = node_config.properties_of(inside, named, DATA[node.role], given)
+        if node.role == "controller":
+            properties["listeners"] = f"CONTROLLER://:{CONTROLLER_PORT}"
+        elif node.role == "broker":
+            properties |= _listeners(inside, worker_ports.get(node.name), kraft=kraft)
         files[f"{pod_name(node)}.properties"] = node_config.render(properties)
     return files
 
 
 def _named(node: Node, namespace: str) -> Node:
-    port = PEER_PORT if node.role == "broker" else ZOOKEEPER_PORT
-    return replace(node, address=peer_name(node, namespace), port=port, dialled=None)
+    address = peer_name(node, namespace)
+    return replace(node, address=address, port=PORTS[node.role], dialled=None)
 
 
-def _listeners(inside: Node, worker_port: int | None) -> dict[str, str]:
+def _listeners(inside: Node, worker_port: int | None, *, kraft: bool) -> dict[str, str]:
     """HOST_IP stands for the machine's address, which node.sh fills in."""
     listeners, advertised = [f"PEERS://:{PEER_PORT}"], [f"PEERS://{inside.endpoint}"]
     if worker_port is not None:
@@ -179,23 +215,34 @@ def _listeners(inside: Node, worker_port: int | None) -> dict[str, str]:
     return {
         "listeners": ",".join(listeners),
         "advertised.listeners": ",".join(advertised),
-        "listener.security.protocol.map": "PEERS:PLAINTEXT,WORKERS:PLAINTEXT",
+        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT," * kraft
+        + "PEERS:PLAINTEXT,WORKERS:PLAINTEXT",
         "inter.broker.listener.name": "PEERS",
     }
 
 
 def counts(nodes: Sequence[Node]) -> dict[str, int]:
     """How many nodes each StatefulSet has."""
-    return {"zk": len(zookeepers(nodes)), "kafka": len(brokers(nodes))}
+    kept = {"controller": len(of_quorum)} if (of_quorum := controllers(nodes)) else {}
+    return {**(kept or {"zk": len(zookeepers(nodes))}), "kafka": len(brokers(nodes))}
 
 
-def standing_alone() -> dict[str, str]:
-    """The settings in k8s/base, for a cluster that nobody but kubectl has made."""
-    return settings(pod_nodes(3, 3), "kafka-harness", server={}, zoo={}, worker_ports={})
+# The folders of k8s with settings of their own, for a cluster that nobody but kubectl has made.
+STANDING_ALONE = {
+    "base": ClusterPart(),
+    "kraft": ClusterPart(kafka=NEWEST),
+}
+
+
+def standing_alone(cluster: ClusterPart) -> dict[str, str]:
+    """The settings there."""
+    given = node_config.ClusterSettings(metadata=cluster.kept_by)
+    return settings(pod_nodes(cluster), "kafka-harness", given, {})
 
 
 if __name__ == "__main__":
-    folder = MANIFESTS / "base" / "settings"
-    folder.mkdir(exist_ok=True)
-    for name, text in standing_alone().items():
-        (folder / name).write_text(text)
+    for where, standing in STANDING_ALONE.items():
+        folder = MANIFESTS / where / "settings"
+        folder.mkdir(exist_ok=True)
+        for name, text in standing_alone(standing).items():
+            (folder / name).write_text(text)

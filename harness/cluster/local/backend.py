@@ -25,6 +25,7 @@ from harness.cluster.local.cluster import LocalCluster
 from harness.cluster.local.node_files import private_tmpfs
 from harness.cluster.node_settings import settings_of
 from harness.cluster.nodes import (
+    CONTROLLER_IDS,
     CONTROLLER_PORT,
     Node,
     brokers,
@@ -63,7 +64,7 @@ def kraft_nodes(controller_count: int, broker_count: int, *, combined: bool) -> 
         Node(
             name=f"controller{i}",
             role="controller",
-            id=100 + i,
+            id=CONTROLLER_IDS + i,
             address=f"10.77.0.{10 + i}",
             port=CONTROLLER_PORT,
         )

@@ -8,7 +8,11 @@ connection of its own, and for each partition the answer with the highest leader
 (KIP-320). A change of the ISR has no epoch of its own that clients are told: among answers of the
 same epoch the controller's counts, which hears of it first, else what most brokers say.
 Who is controller most brokers decide; among as many, who is news. KRaft's brokers name any broker
-there (KIP-590), so the quorum is asked for its leader, who may be none of the brokers.
+there (KIP-590), so the quorum is asked for its leader (harness.cluster.view.quorum), who may be
+none of the brokers.
+
+A broker that knows DescribeTopicPartitions (KIP-966: 3.7, and KRaft) is asked so for the topic: it
+tells the eligible leader replicas too. Nobody tells a partition's epoch.
 
 A broker that hangs is waited for once, not in every look. What it cannot see: that *all* brokers
 which answer are out of date. The leader epoch in metadata can be trusted from version 9 on (Kafka
@@ -20,24 +24,29 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
-from kafka.protocol.metadata import MetadataRequest
+from kafka.protocol.admin import DescribeTopicPartitionsRequest
+from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
 
 from harness.cluster.nodes import ClusterError, Node, brokers, controllers
+from harness.cluster.view.askers import Asker
 from harness.cluster.view.connection import Link, Unanswered
 from harness.cluster.view.coordinators import TOPICS, Coordinated, partition_of
 from harness.cluster.view.last_known import Memory, recovered
-from harness.cluster.view.quorum import Quorum
+from harness.cluster.view.quorum import Claims, Description, Quorum, described
 from harness.cluster.view.state import Blind, PartitionState, View
 from harness.waiting import WaitTimeout, wait_until
 
 VERSION = 9  # of Metadata
-SILENT_S = 0.5  # a broker that has not answered for so long is not waited for
+DESCRIBE_TOPIC_PARTITIONS = 75  # the request's number: ZooKeeper's brokers do not know it
+FRESH_S = 0.1  # a controller is asked again after so long, however often somebody looks
 LOOK_S = 2.0
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +57,7 @@ class PartitionAnswer:
     epoch: int
     isr: frozenset[int]
     replicas: tuple[int, ...]  # preferred leader first
+    elr: frozenset[int] | None = None  # eligible leader replicas; None where it does not tell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +99,18 @@ def _partition_answer(partition: Any) -> PartitionAnswer:
     )
 
 
+def with_elr(answer: Answer, said: Any) -> Answer:
+    """The answer with its partitions as a DescribeTopicPartitions response of the same broker has
+    them, as far as it goes."""
+    topics = {name: dict(partitions) for name, partitions in answer.topics.items()}
+    for topic in said.topics:
+        for each in topic.partitions if topic.error_code == 0 else ():
+            told = frozenset(each.eligible_leader_replicas or ())
+            state = replace(_partition_answer(each), elr=told)
+            topics.setdefault(topic.name, {})[each.partition_index] = state
+    return replace(answer, topics=topics)
+
+
 def controller_of(answers: Sequence[Answer], last: int | None) -> int | None:
     """Whom most answers name; among as many, one that is not the `last` known: news travels
     forwards."""
@@ -120,93 +142,62 @@ def alive_of(answers: Sequence[Answer], controller: int | None) -> frozenset[int
     return Counter(each.alive for each in answers).most_common(1)[0][0] if answers else frozenset()
 
 
-class Asker(threading.Thread):
-    """Asks one broker when somebody wants to know; `heard` guards its answer and tells of it."""
-
-    def __init__(
-        self,
-        node: Node,
-        link: Link,
-        topics: Callable[[], Sequence[str]],
-        heard: threading.Condition,
-    ) -> None:
-        super().__init__(name=f"asks-{node.name}", daemon=True)
-        self.answer: Answer | None = None
-        self.asked_s = 0.0  # when it was asked for its answer
-        self.problem: Unanswered | None = None
-        self._id, self._link, self._topics, self._heard = node.id, link, topics, heard
-        self._wanted_s = 0.0
-        self._silent_s: float | None = None  # since when it owes an answer
-        self._closed = False
-
-    def want(self, since_s: float) -> None:
-        """Let it be asked not before `since_s`; `heard` is held."""
-        self._wanted_s = since_s
-
-    def settled(self, since_s: float) -> bool:
-        """Whether it was heard, or failed, since then, or keeps silent; `heard` is held."""
-        silent = self._silent_s is not None and time.monotonic() - self._silent_s > SILENT_S
-        return silent or self.asked_s >= since_s
-
-    def end(self) -> None:
-        """Ask no more."""
-        with self._heard:
-            self._closed = True
-            self._heard.notify_all()
-
-    def run(self) -> None:
-        """Until `end`; a question that is under way then is cut short by its own limit."""
-        while True:
-            with self._heard:
-                self._heard.wait_for(lambda: self._closed or self._wanted_s > self.asked_s)
-                if self._closed:
-                    break
-                begun_s = time.monotonic()
-                self._silent_s = self._silent_s or begun_s
-            answer, problem = self._ask()
-            with self._heard:
-                self.answer, self.problem, self.asked_s = answer, problem, begun_s
-                if answer is not None or time.monotonic() - begun_s < SILENT_S:
-                    self._silent_s = None
-                self._heard.notify_all()
-        self._link.close()
-
-    def _ask(self) -> tuple[Answer | None, Unanswered | None]:
-        try:
-            said = self._link.ask(metadata_request(self._topics()))
-        except Unanswered as problem:
-            return None, problem
-        return answer_of(self._id, said, self._link.generation), None
-
-
 def metadata_request(topics: Sequence[str]) -> MetadataRequest:
     """A question for these topics that makes none of them."""
     wanted = [MetadataRequest.MetadataRequestTopic(name=name) for name in topics]
     return MetadataRequest(topics=wanted, allow_auto_topic_creation=False, version=VERSION)
 
 
-class AskedView:
-    """The cluster's view of itself by its brokers, who ask for `settings` to authenticate by."""
+def elr_request(topic: str) -> DescribeTopicPartitionsRequest:
+    """A question for a topic's partitions with their eligible leader replicas."""
+    wanted = DescribeTopicPartitionsRequest.TopicRequest(name=topic)
+    return DescribeTopicPartitionsRequest(topics=[wanted], version=0)
 
-    def __init__(
-        self, nodes: Sequence[Node], topic: str, partitions: int, settings: Mapping[str, str]
+
+class AskedView:
+    """The cluster's view of itself by its brokers, who ask for `settings` to authenticate by.
+
+    `of_quorum` are the controllers that can be asked for their quorum, each at its own listener;
+    with none of them the brokers pass that question on. `now` tells where nodes are by now, for
+    clusters whose nodes move.
+    """
+
+    def __init__(  # noqa: PLR0913  of what, and whom it asks
+        self,
+        nodes: Sequence[Node],
+        topic: str,
+        partitions: int,
+        settings: Mapping[str, str],
+        *,
+        of_quorum: Sequence[Node] = (),
+        now: Callable[[], Sequence[Node]] = tuple,
     ) -> None:
         self.topic, self.partitions = topic, partitions
         self._nodes = {node.id: node for node in brokers(nodes)}
         self._names = {node.id: node.name for node in (*brokers(nodes), *controllers(nodes))}
         self._topics: tuple[str, ...] = (topic,)
         self._heard = threading.Condition()
-        self._askers = [
-            Asker(node, Link(*node.dial, settings), lambda: self._topics, self._heard)
-            for node in self._nodes.values()
-        ]
-        self._quorum = Quorum([Link(*node.dial, settings) for node in self._nodes.values()])
+        self._now = now
+
+        def asker(node: Node, question: Callable[[Node, Link], T]) -> Asker[T]:
+            return Asker(node, Link(*node.dial, settings), partial(question, node), self._heard)
+
+        self._askers = [asker(node, self._ask) for node in self._nodes.values()]
+        self._controllers = [asker(node, self._ask_controller) for node in of_quorum]
+        self._voters, self._settings = controllers(nodes), settings
+        self._claims = Claims()
+        asked = () if of_quorum else self._nodes.values()
+        self._quorum = Quorum([Link(*node.dial, settings) for node in asked])
         self._memory = Memory()
         self._last_controller: int | None = None
 
+    def _everybody(self) -> Iterator[Asker[Any]]:
+        yield from self._askers
+        yield from self._controllers
+
     def connect(self, timeout_s: float) -> None:
         """Begin to ask. Raises ClusterError when no broker answers."""
-        for asker in self._askers:
+        for asker in self._everybody():
             asker.start()
         try:
             wait_until(self.look, timeout_s=timeout_s, what="a broker's answer", ignoring=(Blind,))
@@ -218,7 +209,7 @@ class AskedView:
     def close(self) -> None:
         """Ask no more."""
         self._quorum.close()
-        for asker in self._askers:
+        for asker in self._everybody():
             asker.end()
 
     def live_brokers(self) -> tuple[str, ...]:
@@ -238,6 +229,15 @@ class AskedView:
     def controller(self) -> str | None:
         """The controller's name; None while there is none, or where it is no broker."""
         return self.look().controller
+
+    def follows(self, controller: Node) -> bool:
+        """Whether a controller has all that its quorum has committed, as whoever leads told it or
+        the brokers just now."""
+        if not self._controllers:
+            return self._quorum.follows(controller.id)
+        with self._heard:
+            told = [a.answer for a in self._controllers if a.id == self._claims.leader and a.answer]
+        return any(each.has_all(controller.id) for each in told)
 
     def coordinator(self, kind: Coordinated, name: str, *, ask: bool = True) -> str | None:
         """The coordinator of a group.id or transactional.id; the last known one while blind, or
@@ -286,23 +286,60 @@ class AskedView:
         return self._memory.look_or_last(self.look)
 
     def recovered(self, replicas: int) -> str | None:
-        """The sentence that says so once leaders, ISRs and brokers are all there; else None."""
+        """The sentence that says so once leaders, ISRs and brokers are all there, and every
+        controller that is known has what is committed; else None."""
         names = [node.name for node in self._nodes.values()]
-        return recovered(self, names, replicas, "a member")
+        said = recovered(self, names, replicas, "a member")
+        if not said or not self._voters:
+            return said
+        return f"{said}, every voter is level" if all(map(self.follows, self._voters)) else None
+
+    def features(self) -> dict[str, int]:
+        """The finalized features and their levels. Raises Blind."""
+        question = ApiVersionsRequest(
+            client_software_name="kafka-harness", client_software_version="1", version=3
+        )
+        for node in self._nodes.values():
+            with suppress(Unanswered), closing(Link(*node.dial, self._settings)) as link:
+                said = link.ask(question)
+                return {each.name: each.max_version_level for each in said.finalized_features}
+        raise Blind("no broker answers")
 
     # Parts
 
+    def _ask(self, node: Node, link: Link) -> Answer | None:
+        """What a broker says of the topics. Raises Unanswered."""
+        self._follow(node, link)
+        answer = answer_of(node.id, link.ask(metadata_request(self._topics)), link.generation)
+        if answer is None or link.newest(DESCRIBE_TOPIC_PARTITIONS) < 0:
+            return answer
+        return with_elr(answer, link.ask(elr_request(self.topic)))
+
+    def _ask_controller(self, node: Node, link: Link) -> Description:
+        """What a controller says of its quorum. Raises Unanswered."""
+        self._follow(node, link)
+        return described(link)
+
+    def _follow(self, node: Node, link: Link) -> None:
+        """Ask the node where it is now."""
+        found = next((each for each in self._now() if each.name == node.name), node)
+        link.reach(*found.dial)
+
     def _answers(self) -> list[Answer]:
-        """What every broker says that answers, asked after this call began. Raises Blind."""
+        """What every broker says that answers, asked after this call began; what controllers say is
+        at most FRESH_S older. Raises Blind."""
         since_s = time.monotonic()
         with self._heard:
-            for asker in self._askers:
+            due = [each for each in self._controllers if each.asked_s < since_s - FRESH_S]
+            asked: list[Asker[Any]] = [*self._askers, *due]
+            for asker in asked:
                 asker.want(since_s)
             self._heard.notify_all()
-            while not all(a.settled(since_s) for a in self._askers):
+            while not all(a.settled(since_s) for a in asked):
                 self._heard.wait(0.05)
                 if time.monotonic() > since_s + LOOK_S:
                     break
+            self._claims.hear({a.id: a.answer.epoch for a in self._controllers if a.answer})
             answers = [a.answer for a in self._askers if a.answer and a.asked_s >= since_s]
         if not answers:
             raise Blind("no broker answers")
@@ -319,6 +356,8 @@ class AskedView:
         return [each for each in found if each]
 
     def _controller(self, answers: Sequence[Answer]) -> int | None:
+        if self._controllers:
+            return self._claims.leader
         if self._quorum.exists():
             return self._quorum.leader
         return controller_of(answers, self._last_controller)
@@ -328,9 +367,13 @@ class AskedView:
             return PartitionState(leader=None, isr=(), leader_epoch=None)
         return PartitionState(
             leader=self._named(answer.leader),
-            isr=tuple(sorted(self._name(i) for i in answer.isr)),
+            isr=self._sorted(answer.isr),
             leader_epoch=answer.epoch,
+            elr=None if answer.elr is None else self._sorted(answer.elr),
         )
+
+    def _sorted(self, ids: Iterable[int]) -> tuple[str, ...]:
+        return tuple(sorted(self._name(i) for i in ids))
 
     def _named(self, broker: int | None) -> str | None:
         return None if broker is None else self._names.get(broker)

@@ -54,6 +54,12 @@ class Link:
         """The broker's answer. Raises Unanswered."""
         return self._connected(lambda: self._exchange(request))
 
+    def reach(self, host: str, port: int) -> None:
+        """Ask there from now on."""
+        if (host, port) != self._address:
+            self.close()
+            self.endpoint, self._address = f"{host}:{port}", (host, port)
+
     def connect(self) -> None:
         """Be connected, so that `newest` can tell. Raises Unanswered."""
         self._connected(lambda: None)

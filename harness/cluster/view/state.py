@@ -29,8 +29,8 @@ class PartitionState:
     leader: str | None
     isr: tuple[str, ...]
     leader_epoch: int | None
-    elr: tuple[str, ...] = ()  # who may lead though not in the ISR (KIP-966), by KRaft's log
-    partition_epoch: int | None = None  # of each change; None where nobody tells it
+    elr: tuple[str, ...] | None = None  # who may lead though not in the ISR (KIP-966)
+    partition_epoch: int | None = None  # of each change; both None where nobody tells them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,3 +126,10 @@ class ClusterView(Protocol):
 
     def recovered(self, replicas: int) -> str | None:
         """The sentence that says so once leaders, ISRs and brokers are all there; else None."""
+
+
+class QuorumView(ClusterView, Protocol):
+    """A view that is told how far controllers have got, which nobody else may ask."""
+
+    def follows(self, controller: Node) -> bool:
+        """Whether a controller has all that its quorum has committed."""

@@ -91,6 +91,6 @@ class Watcher:
 
 def _told_by_some(state: PartitionState) -> dict[str, Any]:
     """What only some views tell of a partition; where one does, an empty ELR is told as well."""
-    if state.partition_epoch is None:
-        return {}
-    return {"elr": list(state.elr), "partition_epoch": state.partition_epoch}
+    elr = None if state.elr is None else list(state.elr)
+    told = {"elr": elr, "partition_epoch": state.partition_epoch}
+    return {name: value for name, value in told.items() if value is not None}

@@ -11,11 +11,11 @@ from rich.console import Console
 
 from analysis.spark.jvm import archive_fits, archive_path
 from harness.commands.host.fetch_kafka import have
-from harness.distribution.kafka_home import find_kafka
+from harness.distribution.kafka_home import fetch, find_kafka
 from harness.host.output import print_table
 from harness.model.exit_codes import FAILED, VALID
 from harness.model.scenario import ScenarioError
-from harness.model.sections.kafka_releases import default_metadata, release_of, unpinned
+from harness.model.sections.kafka_releases import DEFAULT, default_metadata, release_of, unpinned
 from harness.nemesis.verbs import VERBS
 from harness.release import MANIFESTS
 from harness.run.progress import Screen
@@ -38,8 +38,14 @@ def install_missing(kafka: str, console: Console, *, unpinned_too: bool) -> int:
 
 def make_image(kafka: str, kafka_home: Path | None, console: Console) -> int:
     """Make the image of the nodes and say how to use it; the exit code."""
-    name = kafka_image.make(find_kafka(kafka_home, release_of(kafka)), Screen(console).say)
-    use = f"kafka-harness run SCENARIO --backend docker --set backend.docker.image={name}"
+    screen, release = Screen(console), release_of(kafka)
+    if kafka_home is None and unpinned(release) is None:
+        home = fetch(release, screen.say)
+    else:
+        home = find_kafka(kafka_home, release)
+    name = kafka_image.make(home, screen.say)
+    asked = "" if home.version == DEFAULT else f" --kafka {home.version}"
+    use = f"kafka-harness run SCENARIO{asked} --backend docker --set backend.docker.image={name}"
     console.print(use, markup=False)
     return VALID
 

@@ -40,6 +40,14 @@ class SelectorsPart(Part):
             examples=["app=zookeeper"],
         ),
     ] = ""
+    controllers: Annotated[
+        str,
+        Field(
+            description="the pods of KRaft's controllers, which faults may hit as well; those of "
+            "`brokers` where each is both",
+            examples=["app=controller"],
+        ),
+    ] = ""
 
 
 class AttachPart(Part):
@@ -98,7 +106,7 @@ class KubernetesPart(Part):
         str,
         Field(
             description="a kustomization's folder, or a file that one was rendered to; "
-            "empty: k8s/minikube",
+            "empty: k8s/minikube or, with KRaft, k8s/minikube-kraft",
             examples=["k8s/kind"],
         ),
     ] = ""

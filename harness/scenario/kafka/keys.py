@@ -16,7 +16,6 @@ its own keys. Where the release of a cluster is not that of the jars, a note say
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,6 +33,8 @@ from harness.host.java import find_java
 from harness.host.machine import HostError
 from harness.model.kafka_text import kafka_text
 from harness.model.scenario import Scenario
+from harness.model.sections.image_names import line_in
+from harness.model.sections.kafka_releases import cannot_be
 from harness.model.spelling import did_you_mean, is_known, known_end, slip
 from harness.scenario.kafka.modes import mode_of, without_effect
 
@@ -120,7 +121,7 @@ def _other_release(backend: Backend, scenario: Scenario) -> str | None:
     if not image:
         return "the release of a cluster that is not the harness's own is unknown"
     line = _line_of(scenario)
-    if release_of(image) == line:
+    if line_in(image) == line:
         return None
     return f"the image {image} is not named as one of Kafka {line}, whose keys are known"
 
@@ -130,40 +131,27 @@ def _line_of(scenario: Scenario) -> str:
 
 
 def other_kafka(backend: Backend, scenario: Scenario) -> str | None:
-    """Why that backend's containers are not the Kafka that a scenario names, with the remedy; None
-    where they are, where it names none, or where the image's name does not tell."""
+    """Why that backend's containers are not the Kafka that a scenario names, or cannot keep their
+    metadata as it wants, with the remedy; None where they can, or the image's name does not tell.
+    """
     cluster = scenario.cluster
-    if backend.image is None or not cluster.kafka:
+    if backend.image is None:
         return None
-    if not cluster.has_zookeeper:
-        return (
-            "its cluster has ZooKeepers, and no controllers: use the backend local, or set "
-            'cluster.metadata = "zookeeper" and cluster.kafka = "3.9"'
-        )
     try:
         image = backend.image(scenario)
     except ClusterError:  # whoever starts it says so
         return None
-    there = release_of(image)
+    there = line_in(image)
     if there in (None, _line_of(scenario)):
         return None
+    if not cluster.kafka:  # it runs what the image has
+        impossible = cannot_be(there, cluster.kept_by, cluster.voters)
+        return impossible and f'the image {image} is Kafka {there}: set cluster.kafka = "{there}"'
     return (
-        f'cluster.kafka is "{cluster.kafka}", and the image {image} is Kafka {there}: use the '
-        "backend local, or an image of that release"
+        f'cluster.kafka is "{cluster.kafka}", and the image {image} is Kafka {there}: make one '
+        f"with `kafka-harness image --kafka {cluster.release}` and name it in "
+        "backend.docker.image or in the manifests of backend.kubernetes.manifests"
     )
-
-
-def release_of(image: str) -> str | None:
-    """The line of Kafka that an image's name and tag tell, as in "3.9"; None if they do not.
-
-    Confluent's 7.9 is Kafka 3.9. Source: docs.confluent.io, Supported Versions.
-    """
-    path, _, tag = image.partition("@")[0].rpartition(":")
-    version = re.match(r"v?(\d+)\.(\d+)(?!\d)", tag)
-    if not path or version is None:
-        return None
-    confluents = path.rpartition("/")[2].startswith("cp-")
-    return f"{int(version[1]) - (4 if confluents else 0)}.{version[2]}"
 
 
 def found_in(sections: tuple[Section, ...], allowed: tuple[str, ...], lines: Lines) -> Found:

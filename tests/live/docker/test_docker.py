@@ -1,7 +1,8 @@
-"""A run in containers: every fault bites and heals, and it is judged as anywhere."""
+"""A run with KRaft in containers: every fault bites and heals, and it is judged as anywhere."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from harness.cluster.docker import compose
-from harness.release import COMPOSE_FILE
+from harness.release import COMPOSE_FILE, KRAFT_COMPOSE_FILE
 from tests.support.commands import Ran, assert_valid, faults_by_name
 from tests.support.labs.docker_engine import Docker
 
@@ -22,7 +23,7 @@ VERBS = (
     "kill",
     "stop",
     "pause",
-    "kill zk",
+    "kill controller",
     "cut",
     "cut clients",
     "reject",
@@ -56,10 +57,10 @@ def test_a_run_in_containers_is_judged_as_anywhere(run):
         ("kill", r"process \d+ of kafka\d is gone"),
         ("stop", r"process \d+ of kafka\d is gone"),
         ("pause", r"process \d+ of kafka\d is stopped"),
-        ("kill zk", r"process \d+ of zk\d is gone"),
+        ("kill controller", r"process \d+ of controller\d is gone"),
         ("cut", r"kafka\d dropped [1-9]\d* packets of kafka\d, [1-9]\d* packets of kafka\d; .*"),
         ("cut clients", r"(kafka\d|clients) dropped [1-9]\d* packets of .*clients.*"),
-        ("reject", r"(?=.*rejected).*[1-9]\d* packets of zk1.*"),
+        ("reject", r"(?=.*controller\d rejected).*[1-9]\d* packets of controller\d.*"),
         ("lose", r".* lost \d+ packets of .*"),
         ("cut-answers", r"[1-9]\d* answers of kafka\d to clients were cut"),
         ("delay", r"[1-9]\d* packets to kafka\d were delayed; a connection to it takes .*"),
@@ -68,7 +69,18 @@ def test_a_run_in_containers_is_judged_as_anywhere(run):
 )
 def test_a_fault_bites_and_heals(faults, which, evidence):
     assert re.fullmatch(evidence, faults[which]["evidence"])
-    assert "every ISR has 3 members" in faults[which]["heal_evidence"]
+    assert "every ISR has 3 members, every voter is level" in faults[which]["heal_evidence"]
+
+
+def test_whoever_led_the_quorum_was_hit(faults):
+    """As the controllers themselves told: no broker is one of them."""
+    (hit,) = faults["kill controller"]["nodes"]
+
+    assert json.loads(faults["kill controller"]["before"])["controller"] == hit
+
+
+def test_the_brokers_told_at_which_levels_their_features_are(run):
+    assert "metadata.version" in run.record()["features"]
 
 
 def test_the_run_says_what_it_ran_on_and_keeps_the_nodes_logs(run):
@@ -76,16 +88,17 @@ def test_the_run_says_what_it_ran_on_and_keeps_the_nodes_logs(run):
 
     assert record["versions"]["kafka"].startswith("kafka-harness/kafka:")
     assert record["cluster"]["project"].startswith("kafka-harness-faults-")
-    for node in ("zk1", "kafka3"):
+    for node in ("controller1", "kafka3"):
         assert (run.folder / "logs" / f"{node}.log").stat().st_size > 1000
 
 
 @pytest.mark.parametrize("words", compose.COMMANDS, ids=" ".join)
-def test_the_compose_file_is_one_for_each_compose(words):
+@pytest.mark.parametrize("file", [COMPOSE_FILE, KRAFT_COMPOSE_FILE], ids=lambda file: file.name)
+def test_the_compose_file_is_one_for_each_compose(words, file):
     if not compose.answers(words):
         pytest.skip(f"there is no `{' '.join(words)}` here")
     done = subprocess.run(
-        [*words, "-f", str(COMPOSE_FILE), "config"],
+        [*words, "-f", str(file), "config"],
         capture_output=True,
         text=True,
         check=False,

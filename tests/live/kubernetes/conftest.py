@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -12,6 +11,12 @@ from harness.host.java import find_java
 from tests.support.labs.kubernetes_lab import Kubernetes, kubernetes, missing
 from tests.support.needs import lacks
 
+# What the nodes of each StatefulSet are started for, by the folder of k8s.
+ROLES: dict[str, dict[str, kafka_home.Role]] = {
+    "base": {"zk": "zookeeper", "kafka": "kafka"},
+    "kraft": {"controller": "kraft-controller", "kafka": "kraft-broker"},
+}
+
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubernetes]:
@@ -19,8 +24,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubernetes]:
     if why := missing():
         lacks("kubernetes", why)
     home, java = kafka_home.find_kafka(), find_java()
-    roles: dict[str, kafka_home.Role] = {"zk": "zookeeper", "kafka": "kafka"}
-    archives = {name: kafka_home.class_archive(home, java, role) for name, role in roles.items()}
-    folder: Path = tmp_path_factory.mktemp("overlay")
-    with kubernetes(folder, home.libs, archives) as given:
+    archives = {
+        base: {name: kafka_home.class_archive(home, java, role) for name, role in roles.items()}
+        for base, roles in ROLES.items()
+    }
+    with kubernetes(tmp_path_factory.mktemp("overlays"), home.libs, archives) as given:
         yield given

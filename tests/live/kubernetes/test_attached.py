@@ -27,6 +27,7 @@ from tests.support.labs.kubernetes_lab import Kubernetes
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(func_only=True)]
 HERE = Path(__file__).parent
 ALLOW = ("--allow", NAMESPACE)
+CONTROLLERS = {"controller101", "controller102", "controller103"}
 
 
 @pytest.fixture(scope="module")
@@ -120,20 +121,29 @@ def test_a_fault_bites_and_is_healed(
 
 
 def test_a_cut_names_everybody_it_parts(run: Ran) -> None:
-    """Followers and ZooKeepers drop the leader's packets in their own pods."""
+    """Followers and controllers drop the leader's packets in their own pods."""
     said = faults_of(run)[0]["evidence"]
 
     (leader,) = faults_of(run)[0]["nodes"]
-    for name in {"kafka1", "kafka2", "kafka3", "zk1", "zk2", "zk3"} - {leader}:
+    for name in {"kafka1", "kafka2", "kafka3", *CONTROLLERS} - {leader}:
         assert f"packets of {name}" in said
         assert f"{name} dropped" in said
+
+
+def test_whoever_led_the_quorum_is_hit(run: Ran) -> None:
+    """As the brokers told: nobody but they may ask somebody's controllers."""
+    for number in (1, 3):
+        fault = faults_of(run)[number]
+        (hit,) = fault["nodes"]
+        assert hit in CONTROLLERS
+        assert json.loads(fault["before"])["controller"] == hit
 
 
 def test_a_run_with_every_fault_is_valid(run: Ran) -> None:
     assert "valid" == run.report["verdict"], run.report["reasons"]
 
 
-def test_a_deleted_pod_goes_when_its_broker_has_ended(run: Ran) -> None:
+def test_a_deleted_pod_goes_when_its_node_has_ended(run: Ran) -> None:
     """What we have put into it does not keep it until the grace period is over (30 s)."""
     fault = faults_of(run)[3]
 

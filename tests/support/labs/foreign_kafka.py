@@ -1,10 +1,12 @@
-"""A Kafka in pods that is not ours: the one of k8s/ without sidecar, shared processes and labels of
-ours, with those that Strimzi gives its own; its brokers' node ports are its outside listener."""
+"""A Kafka in pods that is not ours: the one of k8s/kraft without sidecar, shared processes and
+labels of ours, with those that Strimzi gives its own and, as there, no two pods of one number; its
+brokers' node ports are its outside listener."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +16,8 @@ import yaml
 
 from harness.checkout import ROOT
 from harness.cluster.kubernetes import manifests
-from harness.cluster.node_settings import STARTED
+from harness.cluster.node_settings import KRAFT_STARTED, ClusterSettings
+from harness.model.scenario import ClusterPart
 from harness.waiting import wait_until
 from tests.support.host_pace import bound_s
 from tests.support.labs.kubernetes_lab import HOME, LAB, Kubernetes
@@ -22,14 +25,17 @@ from tests.support.labs.kubernetes_lab import HOME, LAB, Kubernetes
 NAMESPACE = "somebodys"
 OF_CLUSTER = {"strimzi.io/cluster": "my-cluster"}
 BROKERS = "strimzi.io/cluster=my-cluster,strimzi.io/name=my-cluster-kafka"
-ZOOKEEPERS = "strimzi.io/cluster=my-cluster,strimzi.io/name=my-cluster-zookeeper"
-RENAMED = {"kafka": "my-cluster-kafka", "zk": "my-cluster-zookeeper"}
-SERVER = {
-    "zookeeper.session.timeout.ms": 2000,
-    "controller.socket.timeout.ms": 3000,
-    "request.timeout.ms": 3000,
-    "replica.lag.time.max.ms": 30000,  # cuts and deletions do not shrink the ISR
-}
+CONTROLLERS = "strimzi.io/cluster=my-cluster,strimzi.io/name=my-cluster-controllers"
+RENAMED = {"kafka": "my-cluster-kafka", "controller": "my-cluster-controllers"}
+SETTINGS = ClusterSettings(
+    metadata="kraft",
+    server={
+        "broker.session.timeout.ms": 2000,
+        "broker.heartbeat.interval.ms": 444,
+        "request.timeout.ms": 3000,
+        "replica.lag.time.max.ms": 30000,  # cuts and deletions do not shrink the ISR
+    },
+)
 PROGRAMS = ("sh", "sleep", "cat", "sed", "tr", "mv", "ln", "rm", "mkdir", "ip", "ss", "python3")
 RULES = ("iptables", "iptables-nft", "iptables-legacy", "tc")
 
@@ -53,7 +59,7 @@ class Foreign:
                 "image": self.image,
                 "bootstrap": json.dumps([f"{self.host}:{self.ports['kafka-1']}"]),
                 "selectors.brokers": BROKERS,
-                "selectors.zookeepers": ZOOKEEPERS,
+                "selectors.controllers": CONTROLLERS,
             }.items()
             for word in ("--set", f"{where}.{key}={value}")
         ]
@@ -95,13 +101,15 @@ def limited(cluster: Kubernetes, folder: Path) -> dict[str, str]:
 
 def deploy(cluster: Kubernetes, image: str, folder: Path) -> Foreign:
     """Make it, and wait until it is up."""
-    rendered = yaml.safe_load_all(cluster.kubectl("kustomize", str(cluster.manifests)))
+    rendered = yaml.safe_load_all(cluster.kubectl("kustomize", str(cluster.kraft)))
+    nodes = manifests.pod_nodes(ClusterPart(metadata="kraft"))
     made = manifests.of_run(
         [_disowned(each) for each in rendered if each],
         namespace=NAMESPACE,
         labels=OF_CLUSTER,
-        counts={"zk": 3, "kafka": 3},
+        counts=manifests.counts(nodes),
     )
+    made = json.loads(_numbered(json.dumps(made)))
     last = [each for each in made if each["kind"] in ("StatefulSet", "ConfigMap")]
     for each in sorted((m for m in made if m not in last), key=lambda m: m["kind"] != "Namespace"):
         cluster.kubectl("apply", "-f", "-", text=json.dumps(each))
@@ -112,16 +120,10 @@ def deploy(cluster: Kubernetes, image: str, folder: Path) -> Foreign:
         if (port := each["spec"]["ports"][0].get("nodePort"))
     }
     told = {name.replace("-", ""): port for name, port in ports.items()}
-    settings = manifests.settings(
-        manifests.pod_nodes(3, 3),
-        NAMESPACE,
-        server=SERVER,
-        zoo={"tickTime": 500},
-        worker_ports=told,
-    )
+    settings = manifests.settings(nodes, NAMESPACE, SETTINGS, told)
     for each in sorted(last, key=lambda m: m["kind"]):
         if each["metadata"]["name"] == manifests.SETTINGS:
-            each["data"] = settings
+            each["data"] = json.loads(_numbered(json.dumps(settings)))
         cluster.kubectl("apply", "-f", "-", text=json.dumps(each))
     host = json.loads(cluster.kubectl("get", "nodes", "-o", "json"))["items"][0]
     address = next(a["address"] for a in host["status"]["addresses"] if a["type"] == "InternalIP")
@@ -145,8 +147,13 @@ def deploy(cluster: Kubernetes, image: str, folder: Path) -> Foreign:
 def _up(given: Foreign) -> bool:
     pods = given.pods()
     return len(pods) == 6 and all(
-        STARTED in given.kubectl("logs", name) for name in pods if "kafka" in name
+        KRAFT_STARTED in given.kubectl("logs", name) for name in pods if "kafka" in name
     )
+
+
+def _numbered(text: str) -> str:
+    """With the controllers' ids, 101 and so on, in their pods' names."""
+    return re.sub(r"controller-(\d)\b", r"controller-10\1", text)
 
 
 def _disowned(manifest: dict[str, Any]) -> dict[str, Any]:
@@ -157,6 +164,8 @@ def _disowned(manifest: dict[str, Any]) -> dict[str, Any]:
     made: dict[str, Any] = json.loads(text.replace('"kafka-harness": "kafka-harness"', '"a": "b"'))
     if made["kind"] == "StatefulSet":
         pod = made["spec"]["template"]["spec"]
+        if made["metadata"]["name"] == "controller":
+            made["spec"]["ordinals"]["start"] = 101
         del pod["shareProcessNamespace"]
         pod["containers"] = [each for each in pod["containers"] if each["name"] != "holder"]
     return made

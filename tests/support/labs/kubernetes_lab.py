@@ -1,6 +1,7 @@
 """A Kubernetes to test against: the one that is given, or a small real one on this machine.
 
-    given     $KUBECONFIG, with $KAFKA_HARNESS_MANIFESTS: an overlay of k8s/base whose images it has
+    given     $KUBECONFIG, with overlays of k8s/base and k8s/kraft whose images it has in
+              $KAFKA_HARNESS_MANIFESTS and $KAFKA_HARNESS_KRAFT_MANIFESTS
     the lab   one node in namespaces of its own, from $KUBERNETES_LAB or ../shared/labs/kubernetes;
               for root only. `PYTHONPATH=. python3 tests/support/labs/kubernetes_lab.py` builds it,
               minutes once, and whoever needs it meanwhile waits. Its pods borrow this machine's
@@ -18,7 +19,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +47,8 @@ PACKAGES = [
     "bc",
 ]
 
+# Class archives by StatefulSet, by the folder of k8s that has these.
+Archives = Mapping[str, Mapping[str, Path]]
 # The image is an empty skeleton: what a node needs comes from the machine, read-only.
 BORROWED = {
     "usr": "/usr",
@@ -60,6 +63,7 @@ class Kubernetes:
 
     environment: dict[str, str]
     manifests: Path
+    kraft: Path  # the same for a cluster without ZooKeepers
     number: int | None = None  # the lab's; other clusters' pods cannot borrow from this machine
 
     def kubectl(self, *arguments: str, text: str | None = None) -> str:
@@ -89,11 +93,14 @@ def missing() -> str | None:
 
 
 @contextmanager
-def kubernetes(folder: Path, libs: Path, archives: dict[str, Path]) -> Iterator[Kubernetes]:
-    """A cluster for as long as the block lasts."""
+def kubernetes(folder: Path, libs: Path, archives: Archives) -> Iterator[Kubernetes]:
+    """A cluster for as long as the block lasts; `archives` are by the folder of k8s."""
     if os.environ.get("KUBECONFIG"):
-        named = os.environ.get("KAFKA_HARNESS_MANIFESTS", str(ROOT / "k8s" / "minikube"))
-        yield Kubernetes(environment={}, manifests=Path(named))
+        named, kraft = (
+            Path(os.environ.get(f"KAFKA_HARNESS_{word}MANIFESTS") or ROOT / "k8s" / own)
+            for word, own in (("", "minikube"), ("KRAFT_", "minikube-kraft"))
+        )
+        yield Kubernetes(environment={}, manifests=named, kraft=kraft)
         return
     build()
     with free_lab() as number:
@@ -101,9 +108,14 @@ def kubernetes(folder: Path, libs: Path, archives: dict[str, Path]) -> Iterator[
         try:
             said = _lab("up.sh", number).strip().splitlines()
             path = f"{HOME / 'bin'}:{os.environ['PATH']}"
-            write_overlay(folder, libs, archives)
-            environment = {"KUBECONFIG": said[-1], "PATH": path}
-            yield Kubernetes(environment=environment, manifests=folder, number=number)
+            for base, of_nodes in archives.items():
+                write_overlay(folder, base, libs, of_nodes)
+            yield Kubernetes(
+                environment={"KUBECONFIG": said[-1], "PATH": path},
+                manifests=folder / "base",
+                kraft=folder / "kraft",
+                number=number,
+            )
         finally:
             _lab("down.sh", number)
 
@@ -164,17 +176,19 @@ def stand_back() -> None:
     os.nice(19)
 
 
-def write_overlay(folder: Path, libs: Path, archives: dict[str, Path]) -> None:
-    """An overlay of k8s/base for the lab: the machine's own programs, data in its /run."""
+def write_overlay(folder: Path, base: str, libs: Path, archives: Mapping[str, Path]) -> None:
+    """An overlay of a folder of k8s for the lab, in one of the same name: the machine's own
+    programs, data in its /run."""
     patches = "".join(
         f"  - target: {{kind: StatefulSet, name: {name}}}\n    patch: |\n"
         + "".join(f"      {line}\n" for line in _patch(libs, archive).splitlines())
         for name, archive in archives.items()
     )
-    folder.mkdir(exist_ok=True)
-    (folder / "kustomization.yaml").write_text(
+    overlay = folder.resolve() / base
+    overlay.mkdir(parents=True, exist_ok=True)
+    (overlay / "kustomization.yaml").write_text(
         "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
-        f"resources: [{os.path.relpath(ROOT / 'k8s' / 'base', folder.resolve())}]\n"
+        f"resources: [{os.path.relpath(ROOT / 'k8s' / base, overlay)}]\n"
         "images: [{name: kafka-harness/kafka, newName: localhost/hostroot, newTag: '1'}]\n"
         f"patches:\n{patches}"
     )

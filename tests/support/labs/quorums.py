@@ -10,7 +10,7 @@ from tests.support.labs.metadata_logs import Logs
 
 CONTROLLERS = ("controller1", "controller2", "controller3")
 ALL = ("kafka1", "kafka2", "kafka3")
-FIRST = PartitionState(leader="kafka1", isr=ALL, leader_epoch=0, partition_epoch=0)
+FIRST = PartitionState(leader="kafka1", isr=ALL, leader_epoch=0, elr=(), partition_epoch=0)
 
 
 class Quorum:

@@ -6,15 +6,17 @@
     client = "client.properties"            # TLS and SASL: harness.cluster.client_security
     image = "kafka-harness/kafka:3.9.2"     # of the containers that faults need
     [backend.kubernetes.attach.selectors]
-    brokers = "strimzi.io/cluster=my-cluster,strimzi.io/name=my-cluster-kafka"
-    zookeepers = "strimzi.io/cluster=my-cluster,strimzi.io/name=my-cluster-zookeeper"
+    brokers = "strimzi.io/cluster=my-cluster,strimzi.io/broker-role=true"
+    controllers = "strimzi.io/cluster=my-cluster,strimzi.io/controller-role=true"
 
 Brokers are those that its metadata name, dialled where they say; the number at the end of a pod's
-name is its broker's id. ZooKeepers, zk<number>, are known as other ends of cuts only: who leads the
-brokers tell. The run's topic and group are its own and removed (harness.run.topic). Faults need
-`--allow NAMESPACE`; the namespace, its pods and their specs stay, but for the containers put in.
+name is its node's id. Controllers of KRaft, controller<id>, can be hit like brokers; they let
+nobody in but their cluster's nodes, so who leads them, and who follows, the brokers tell.
+ZooKeepers (selectors.zookeepers), zk<number>, are known as other ends of cuts only. The run's topic
+and group are its own and removed (harness.run.topic). Faults need `--allow NAMESPACE`; the
+namespace, its pods and their specs stay, but for the containers put in.
 
-A broker cannot be killed or stopped there: the kubelet begins its container again at once. Nothing
+Nobody can be killed or stopped there: the kubelet begins a container again at once. Nothing
 may restart unordered (a liveness probe during a fault): the run would be unknown, as in own pods.
 
     pod_selection.py          which pod is whose
@@ -38,7 +40,11 @@ from harness.cluster.kubernetes.attach import ephemeral_containers
 from harness.cluster.kubernetes.attach.client_address import seen_by
 from harness.cluster.kubernetes.attach.ephemeral_containers import LINKS, PROCESS
 from harness.cluster.kubernetes.attach.pod_selection import FoundPods
-from harness.cluster.kubernetes.attach.run_containers import RunContainers, kinds_for
+from harness.cluster.kubernetes.attach.run_containers import (
+    RunContainers,
+    kinds_for,
+    runs_kafka,
+)
 from harness.cluster.kubernetes.pod_access import PodAccess, has_rules
 from harness.cluster.kubernetes.pod_watch import LASTING_DATA, Pod
 from harness.cluster.kubernetes.sidecar_containers import NO_PROCESS, Sidecars
@@ -151,7 +157,7 @@ class AttachedCluster(Cluster):
         pods_by_node = {
             node.name: self._found.names[node.name]
             for node in self.nodes
-            if kind == LINKS or node.role == "broker"
+            if kind == LINKS or runs_kafka(node)
         }
         return Sidecars(self.api, f"{self._containers.prefix}{kind}", pods_by_node)
 

@@ -7,7 +7,8 @@ pools. See harness.cluster.kubernetes.attach.cluster for the rest.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 
 from harness.cluster.capabilities import (
@@ -21,7 +22,7 @@ from harness.cluster.capabilities import (
 )
 from harness.cluster.external.backend import there_already
 from harness.cluster.external.cluster import faults_of
-from harness.cluster.nodes import ClusterError, Node
+from harness.cluster.nodes import CONTROLLER_PORT, ClusterError, Node
 from harness.model.scenario import FaultPart, Scenario
 
 WHERE = "backend.kubernetes.attach"
@@ -63,6 +64,27 @@ def pods_by_node(nodes: Sequence[Node], pods: Collection[str]) -> dict[str, str]
     return {node.name: by_id[node.id][0] for node in nodes}
 
 
+def quorum_of(
+    nodes: Sequence[Node], names: Mapping[str, str], pods: Collection[str]
+) -> tuple[tuple[Node, ...], dict[str, str]]:
+    """KRaft's controllers, whose pods are these, and then the brokers, `names` of whose pods are
+    known: who is both is a combined broker. With the names of the controllers' pods. Raises
+    ClusterError."""
+    of_brokers = {pod: broker for broker, pod in names.items()}
+    both = {of_brokers[pod] for pod in pods if pod in of_brokers}
+    alone = {f"controller{numbered(pod)}": pod for pod in sorted(pods) if pod not in of_brokers}
+    if len(alone) + len(both) < len(pods):
+        raise ClusterError(
+            f"two pods of {WHERE}.selectors.controllers have the same number: narrow it"
+        )
+    controllers = (
+        Node(name=name, role="controller", id=numbered(pod), address="", port=CONTROLLER_PORT)
+        for name, pod in alone.items()
+    )
+    brokers = (replace(node, combined=True) if node.name in both else node for node in nodes)
+    return (*controllers, *brokers), alone
+
+
 # What can be asked for
 
 
@@ -99,10 +121,20 @@ def _problems(scenario: Scenario) -> Iterator[str]:
         )
     if not wanted.attach.selectors.brokers:
         yield f"{WHERE}.selectors.brokers: give the labels of the brokers' pods"
-    if not wanted.attach.selectors.zookeepers and any(map(_from_zookeepers, faults_of(scenario))):
+    pods, named = wanted.attach.selectors, set[str]().union(*map(_from, faults_of(scenario)))
+    if pods.zookeepers and pods.controllers:
+        yield (
+            f"{WHERE}.selectors has ZooKeepers and controllers, of which a cluster has one kind: "
+            "remove the other"
+        )
+    if "zookeepers" in named and not pods.zookeepers:
         yield f'from = "zookeepers": give the labels of their pods in {WHERE}.selectors.zookeepers'
+    if "quorum" in named and not (pods.zookeepers or pods.controllers):
+        yield (
+            f'from = "quorum": give the labels of its pods in {WHERE}.selectors.controllers or '
+            f"{WHERE}.selectors.zookeepers"
+        )
 
 
-def _from_zookeepers(fault: FaultPart) -> bool:
-    named = str(fault.options.get("from", "")).split(",")
-    return "zookeepers" in {word.strip() for word in named}
+def _from(fault: FaultPart) -> set[str]:
+    return {word.strip() for word in str(fault.options.get("from", "")).split(",")}

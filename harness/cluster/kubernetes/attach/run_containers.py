@@ -25,10 +25,15 @@ def kinds_for(requirements: Requirements) -> frozenset[str]:
     return frozenset(kind for need, kind in KINDS.items() if need in requirements.capabilities)
 
 
+def runs_kafka(node: Node) -> bool:
+    """Whether faults may have to do with its process; ZooKeepers are other ends of links only."""
+    return node.role in ("broker", "controller")
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunContainers:
     """Puts a run's containers into pods. They end after `limit_s` in any case; `container` is the
-    node's own in a broker's pod, empty for the pod's first."""
+    node's own in a pod of Kafka's, empty for the pod's first."""
 
     api: Api
     run_id: str
@@ -52,8 +57,7 @@ class RunContainers:
         ephemeral_containers.end(self.api, self.prefix)
 
     def _manifests(self, node: Node, pod: Pod, kinds: Collection[str]) -> list[Mapping[str, Any]]:
-        is_broker = node.role == "broker"
-        if self.container and self.container not in pod.containers and is_broker:
+        if self.container and self.container not in pod.containers and runs_kafka(node):
             raise ClusterError(
                 f"pod {pod.name} has no container {self.container}, only "
                 f"{', '.join(pod.containers)}"
@@ -65,5 +69,5 @@ class RunContainers:
                 f"{self.prefix}{kind}", self.image, command, targets[kind]
             )
             for kind in sorted(kinds)
-            if kind == LINKS or is_broker
+            if kind == LINKS or runs_kafka(node)
         ]

@@ -32,7 +32,7 @@ from harness.cluster.kubernetes.own.objects import RunObjects
 from harness.cluster.kubernetes.pod_access import PodAccess, has_rules
 from harness.cluster.kubernetes.pod_watch import LASTING_DATA, Pod
 from harness.cluster.kubernetes.sidecar_containers import NO_PROCESS, Sidecars
-from harness.cluster.nodes import ClusterError, Node, brokers, zookeepers
+from harness.cluster.nodes import ClusterError, Node, brokers, controllers, zookeepers
 from harness.cluster.startup import await_up
 from harness.cluster.view.zookeeper import serves
 from harness.waiting import wait_until
@@ -59,8 +59,7 @@ class KubernetesCluster(Cluster):
     logs: Path
     labels: Mapping[str, str]  # of everything of this run, and of nothing else
     own: bool = True  # whether the namespace is made for the run, and goes with it
-    server: node_settings.Settings = field(default_factory=dict)
-    zoo: node_settings.Settings = field(default_factory=dict)
+    settings: node_settings.ClusterSettings = field(default_factory=node_settings.ClusterSettings)
     client_address: str = ""  # known once the nodes are
     versions: dict[str, str] = field(default_factory=dict)
 
@@ -81,6 +80,16 @@ class KubernetesCluster(Cluster):
         self._machines = CordonedMachines(self.api)
         self._closed = False
 
+    @property
+    def server(self) -> node_settings.Settings:
+        """The brokers' settings."""
+        return self.settings.server
+
+    @property
+    def zoo(self) -> node_settings.Settings:
+        """The ZooKeepers' settings."""
+        return self.settings.zoo
+
     # Preparable
 
     def prepare(self, requirements: Requirements) -> None:
@@ -95,7 +104,7 @@ class KubernetesCluster(Cluster):
 
     def start(self) -> None:
         """Make the namespace and all in it; wait until every broker takes connections."""
-        self._objects.make(self.server, self.zoo)
+        self._objects.make(self.settings)
         placed = self._objects.all_have_addresses
         wait_until(placed, timeout_s=POD_LIMIT_S, what="every pod to have an address", every_s=0.2)
         pods = self._objects.pods()
@@ -103,6 +112,8 @@ class KubernetesCluster(Cluster):
         self.client_address = self._pods.host.source_towards(self.nodes[0].dial)
         for member in zookeepers(self.nodes):
             self._await_up(member, partial(serves, member))
+        for each in controllers(self.nodes):
+            self._await_up(each, partial(_answers, each))
         for broker in brokers(self.nodes):
             self._await_up(broker, partial(self._started, broker))
         self._pods.open(HOLDER, self._sidecars)
@@ -237,7 +248,8 @@ class KubernetesCluster(Cluster):
 
     def _started(self, broker: Node) -> bool:
         log = self.api.log(manifests.pod_name(broker), NODE)
-        return node_settings.STARTED in log and _accepts(broker)
+        started = any(words in log for words in node_settings.UP[broker.role])
+        return started and _accepts(broker)
 
     def _last_lines(self, node: Node) -> str:
         return self.api.log(manifests.pod_name(node), NODE, tail=LAST_LINES)
@@ -246,6 +258,12 @@ class KubernetesCluster(Cluster):
         log = self.api.log(manifests.pod_name(node), NODE)
         with (self.logs / f"{node.name}.log").open("a") as file:
             file.write(log)
+
+
+def _answers(controller: Node) -> bool:
+    from harness.cluster.view.quorum import answers  # noqa: PLC0415  takes a tenth of a second
+
+    return answers(controller)
 
 
 def _accepts(broker: Node) -> bool:

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from harness.cluster import node_settings
 from harness.cluster.kubernetes import manifests
 from harness.cluster.kubernetes.pod_watch import Pod
+from harness.cluster.node_settings import ClusterSettings
 from harness.cluster.nodes import ClusterError, Node
 from harness.cluster.ownership import LABEL
 from harness.waiting import wait_until
@@ -42,7 +42,7 @@ class RunObjects:
         self.ports: dict[str, int] = {}
         self._made = False  # whether there may be anything to remove
 
-    def make(self, server: node_settings.Settings, zoo: node_settings.Settings) -> None:
+    def make(self, settings: ClusterSettings) -> None:
         """Make all of it; returns before its pods are there. Raises ClusterError."""
         made = manifests.of_run(
             self.manifests,
@@ -59,9 +59,8 @@ class RunObjects:
         data = manifests.settings(
             self.nodes,
             self.api.namespace,
-            server=server,
-            zoo=zoo,
-            worker_ports={} if self.inside else self.ports,
+            settings,
+            {} if self.inside else self.ports,
         )
         for manifest in sorted(later, key=lambda m: not _is_settings(m)):
             self.api.create({**manifest, "data": data} if _is_settings(manifest) else manifest)

@@ -19,9 +19,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import cast
 
-from harness.cluster.capabilities import Processes, Restarts
+from harness.cluster.capabilities import Foreign, Processes, Restarts
 from harness.cluster.nodes import PASSING, ClusterError, Node
-from harness.cluster.view.state import BLIND
+from harness.cluster.view.state import BLIND, QuorumView
 from harness.cluster.view.zookeeper import serves
 from harness.model.effects import Effects
 from harness.nemesis.verb import PROCESSES, Injection, Verb
@@ -146,6 +146,8 @@ def takes_part(injection: Injection, node: Node) -> bool:
     """Whether it takes part again: a broker under another registration than those remembered."""
     if node.role == "zookeeper":
         return serves(node)
+    if node.role == "controller" and isinstance(injection.cluster, Foreign):
+        return cast(QuorumView, injection.view).follows(node)
     if node.role == "controller":
         # Takes a tenth of a second to import, and few runs need it.
         from harness.cluster.view.quorum import answers  # noqa: PLC0415

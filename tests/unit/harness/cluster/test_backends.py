@@ -40,7 +40,9 @@ EXTERNAL = {**THERE, "backend.external.bootstrap": ["h:9092"]}
 CLUSTERS = [
     ("local", {}),
     ("docker", {}),
+    ("docker", {"cluster.kafka": "4.4"}),
     ("kubernetes", {}),
+    ("kubernetes", {"cluster.kafka": "4.4"}),
     ("kubernetes", ATTACH),
     ("kubernetes", {**ATTACH, "backend.kubernetes.attach.image": ""}),
     ("external", EXTERNAL),

@@ -280,6 +280,17 @@ def test_a_broker_of_somebody_s_cluster_has_an_id_that_is_not_known_yet():
     assert target is not None
     assert target.kind == "broker"
     assert target_of("zk1001", setting(any_broker=True)) is None
+    assert target_of("controller1001", setting(any_broker=True)) is None
+
+
+def test_so_has_a_controller_of_somebody_s_cluster():
+    theirs = setting(any_broker=True, zookeepers=0, controllers=3)
+    target = target_of("controller1001", theirs)
+
+    assert target is not None
+    assert target.kind == "controller"
+    assert target_of("controller1001", replace(theirs, any_broker=False)) is None
+    assert target_of("controller1001", replace(theirs, combined=True)) is None
 
 
 def test_one_and_random_are_the_same():

@@ -12,27 +12,31 @@ from harness.cluster.docker import compose
 from harness.cluster.ownership import LABEL, Orphan
 
 BOUND, STARTED = "binding to port 2181", node_settings.STARTED
+KRAFT = node_settings.KRAFT_STARTED
 LOGS = {"first": [BOUND], "second": [BOUND, STARTED], "third": [STARTED]}
 
 
 class Project:
     """An engine with nodes that are down; each start has the next of their logs."""
 
-    def __init__(self, roles: dict[str, str]) -> None:
-        self.roles, self.logs = roles, {name: list(log) for name, log in LOGS.items()}
+    def __init__(self, roles: dict[str, str], logs: dict[str, list[str]]) -> None:
+        self.roles, self.logs = roles, {name: list(log) for name, log in logs.items()}
         self.said: dict[str, str] = {}
 
     def services(self) -> dict[str, SimpleNamespace]:
         named = {name: {compose.ROLE_LABEL: role} for name, role in self.roles.items()}
         return {
-            name: SimpleNamespace(labels={LABEL: "node", **named.get(name, {})}) for name in LOGS
+            name: SimpleNamespace(labels={LABEL: "node", **named.get(name, {})})
+            for name in self.logs
         }
 
     def is_ours(self) -> bool:
         return True
 
     def pid(self, name: str) -> int | None:
-        return 7 if name in self.said and STARTED in self.said[name] else None
+        lives = {"broker": (STARTED, KRAFT), "controller": (KRAFT,)}
+        said = self.said.get(name)
+        return 7 if said in lives.get(self.roles.get(name, ""), (BOUND, STARTED)) else None
 
     def start(self, name: str) -> None:
         self.said[name] = self.logs[name].pop(0)
@@ -41,8 +45,17 @@ class Project:
         return self.said[name].encode() if since_start else b""
 
 
-def healed(monkeypatch: pytest.MonkeyPatch, roles: dict[str, str]) -> list[str]:
-    project = Project(roles)
+class Quorum(Project):
+    """One of controllers, which come up once most of them run."""
+
+    def log(self, name: str, *, since_start: bool) -> bytes:
+        return super().log(name, since_start=since_start) if len(self.said) > 1 else b""
+
+
+def healed(
+    monkeypatch: pytest.MonkeyPatch, roles: dict[str, str], project: Project | None = None
+) -> list[str]:
+    project = project or Project(roles, LOGS)
     monkeypatch.setattr(docker, "without_sdk", lambda: None)
     monkeypatch.setattr(docker, "connect", lambda: None)
     monkeypatch.setattr(docker, "Engine", lambda *_: project)
@@ -67,4 +80,15 @@ def test_containers_of_an_older_harness_do_not_say_their_role_and_may_log_either
     assert healed(monkeypatch, {})[:2] == [
         "first: started again, at once",
         "second: started again, at once",
+    ]
+
+
+def test_controllers_that_are_down_are_all_started_before_one_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(docker, "START_LIMIT_S", 2)
+    roles = {"controller1": "controller", "controller2": "controller", "kafka1": "broker"}
+
+    assert healed(monkeypatch, {}, Quorum(roles, {name: [KRAFT] for name in roles})) == [
+        f"{name}: started again, at once" for name in roles
     ]

@@ -10,13 +10,17 @@ import pytest
 
 from harness.cluster.kubernetes import location, manifests
 from harness.cluster.kubernetes.api import Api
+from harness.cluster.kubernetes.backend import KUBERNETES
 from harness.cluster.kubernetes.own.machines import CORDONED, CordonedMachines
 from harness.cluster.kubernetes.pod_watch import Pod, PodWatch
+from harness.cluster.node_settings import ClusterSettings
 from harness.cluster.nodes import ClusterError, Node
+from harness.model.scenario import ClusterPart, Scenario
 from harness.release import MANIFESTS
+from tests.support.needs import needs
 
-BASE = MANIFESTS / "base"
-NODES = manifests.pod_nodes(3, 3)
+NODES = manifests.pod_nodes(ClusterPart())
+KRAFT = ClusterPart(kafka="4.4.0", metadata="kraft")
 
 
 # Machines
@@ -147,9 +151,8 @@ def test_the_nodes_images_are_what_a_run_says_that_it_ran_on() -> None:
 
 
 def test_brokers_tell_workers_of_their_machine_and_peers_of_their_name() -> None:
-    files = manifests.settings(
-        NODES, "mine", server={"min.insync.replicas": 2}, zoo={}, worker_ports={"kafka2": 30123}
-    )
+    given = ClusterSettings(server={"min.insync.replicas": 2})
+    files = manifests.settings(NODES, "mine", given, {"kafka2": 30123})
 
     assert (
         "advertised.listeners=PEERS://kafka-2.kafka.mine.svc:9092,WORKERS://HOST_IP:30123\n"
@@ -160,11 +163,111 @@ def test_brokers_tell_workers_of_their_machine_and_peers_of_their_name() -> None
     assert "server.3=zk-3.zk.mine.svc:2888:3888\n" in files["zk-1.properties"]
 
 
-def test_the_base_stands_alone_with_the_settings_that_a_plain_run_has() -> None:
+@pytest.mark.parametrize("where", ["base", "kraft"])
+def test_what_stands_alone_has_the_settings_that_a_plain_run_has(where: str) -> None:
     """Written by `python -m harness.cluster.kubernetes.manifests`."""
-    wanted = manifests.standing_alone()
+    wanted = manifests.standing_alone(manifests.STANDING_ALONE[where])
+    folder = MANIFESTS / where / "settings"
 
-    assert wanted == {file.name: file.read_text() for file in (BASE / "settings").iterdir()}
+    assert wanted == {file.name: file.read_text() for file in folder.iterdir()}
+
+
+# KRaft
+
+
+def test_controllers_are_known_by_name_and_brokers_find_them() -> None:
+    given = ClusterSettings(
+        metadata="kraft",
+        controller={"min.insync.replicas": 2},
+        features={"kraft.version": 0, "eligible.leader.replicas.version": 1},
+    )
+    files = manifests.settings(manifests.pod_nodes(KRAFT), "mine", given, {"kafka2": 30123})
+    controller, broker = files["controller-1.properties"], files["kafka-2.properties"]
+    voters = ",".join(f"10{i}@controller-{i}.controller.mine.svc:9093" for i in (1, 2, 3))
+
+    assert f"controller.quorum.voters={voters}\n" in controller
+    assert f"controller.quorum.voters={voters}\n" in broker
+    assert "process.roles=controller\nnode.id=101\nlisteners=CONTROLLER://:9093\n" in controller
+    assert "log.dirs=/data/controller\n" in controller
+    assert "min.insync.replicas=2\n" in controller
+    assert "min.insync.replicas" not in broker
+    assert "listeners=PEERS://:9092,WORKERS://:9094\n" in broker
+    protocols = "CONTROLLER:PLAINTEXT,PEERS:PLAINTEXT,WORKERS:PLAINTEXT"
+    assert f"listener.security.protocol.map={protocols}\n" in broker
+    assert files["features"] == "kraft.version=0\neligible.leader.replicas.version=1\n"
+
+
+def test_zookeeper_s_nodes_have_no_features() -> None:
+    assert "features" not in manifests.settings(NODES, "mine", ClusterSettings(), {})
+
+
+def test_manifests_of_the_other_way_to_keep_metadata_are_refused() -> None:
+    counts = manifests.counts(manifests.pod_nodes(KRAFT))
+    assert counts == {"controller": 3, "kafka": 3}
+
+    with pytest.raises(ClusterError, match=r"a StatefulSet zk, .*name an overlay of k8s/kraft"):
+        manifests.of_run([stateful("zk")], namespace="n", labels={}, counts=counts)
+
+
+def made_of(image: str) -> dict[str, Any]:
+    brokers = stateful("kafka")
+    brokers["spec"]["template"]["spec"]["containers"] = [{"name": "node", "image": image}]
+    return brokers
+
+
+@pytest.mark.parametrize(
+    ("image", "told"),
+    [
+        ("kafka-harness/kafka:3.9.2", "kafka-harness/kafka:4.4.0"),
+        ("kafka-harness/kafka", "kafka-harness/kafka:4.4.0"),
+        ("example.org/kafka-harness/kafka:3.9.2", "example.org/kafka-harness/kafka:3.9.2"),
+    ],
+)
+def test_our_own_image_is_that_of_the_release(image: str, told: str) -> None:
+    assert manifests.images(manifests.of_release([made_of(image)], "4.4.0")) == {"kafka": told}
+
+
+@pytest.mark.parametrize(
+    ("where", "cluster"), [("minikube", ClusterPart()), ("minikube-kraft", KRAFT)]
+)
+def test_what_comes_with_the_harness_is_made_a_run_s(where: str, cluster: ClusterPart) -> None:
+    """As kustomize renders it: the nodes of such a cluster, a Service each, and no others."""
+    needs("kustomize")
+    nodes = manifests.pod_nodes(cluster)
+    rendered = manifests.rendered(MANIFESTS / where)
+    made = manifests.of_run(
+        rendered, namespace="mine", labels={"a": "b"}, counts=manifests.counts(nodes)
+    )
+    found = {(each["kind"], each["metadata"]["name"]): each for each in made}
+    sets = {name for kind, name in found if kind == "StatefulSet"}
+
+    assert sets == {*manifests.counts(nodes)}
+    assert {name for kind, name in found if kind == "PodDisruptionBudget"} == sets
+    assert {name for kind, name in found if kind == "Service"} == {
+        *sets,
+        *(manifests.pod_name(node) for node in nodes),
+    }
+    assert manifests.keeps_data(made)
+    settings = found["ConfigMap", manifests.SETTINGS]["data"]
+    assert settings.keys() == manifests.standing_alone(cluster).keys()
+
+
+def wanted(**cluster: Any) -> Scenario:
+    return Scenario.model_validate(
+        {"title": "t", "workload": {"kind": "stream"}, "cluster": cluster}
+    )
+
+
+def test_the_manifests_are_those_of_the_way_to_keep_metadata() -> None:
+    assert location.manifests_of(wanted()) == MANIFESTS / "minikube"
+    assert location.manifests_of(wanted(kafka="4.4.0")) == MANIFESTS / "minikube-kraft"
+
+
+def test_what_pods_cannot_be_is_refused_before_anything_starts() -> None:
+    combined = wanted(kafka="4.4.0", metadata="kraft-combined")
+
+    assert "kraft-combined" in (KUBERNETES.refuses(combined) or "")
+    assert KUBERNETES.refuses(wanted(kafka="4.4.0", metadata="kraft")) is None
 
 
 def test_a_namespace_is_a_name_that_kubernetes_takes() -> None:

@@ -7,42 +7,58 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
+from harness.distribution.storage import CLUSTER_ID
 from harness.release import MANIFESTS
 
 BASE = MANIFESTS / "base"
+POD = f"kafka-{os.getpid()}"  # its file of properties lies in /tmp, where other tests run too
 
 
 @pytest.fixture
 def node(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    for name in ("orders", "settings", "data", "bin", "libs"):
-        (tmp_path / name).mkdir()
-    java = tmp_path / "bin" / "java"
-    java.write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/said\nexec sleep 60\n')
+    with started(tmp_path, "kafka", "to=HOST_IP:1\n") as process:
+        yield process
+
+
+@contextmanager
+def started(folder: Path, role: str, properties: str) -> Iterator[subprocess.Popen[str]]:
+    """The script of one pod. Its java formats a disk at once, if it can, or sleeps."""
+    for name in ("orders", "settings", f"data/{role}", "bin", "libs"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    java = folder / "bin" / "java"
+    java.write_text(
+        f'#!/bin/sh\necho "$@" >>{folder}/said\ncase $* in *StorageTool*)\n'
+        f"[ ! -e {folder}/refuses ] || exit 3\n"
+        f">{folder}/data/{role}/meta.properties; exit ;; esac\nexec sleep 60\n"
+    )
     java.chmod(0o755)
-    (tmp_path / "settings" / "kafka-2.properties").write_text("to=HOST_IP:1\n")
-    (tmp_path / "libs" / "b.jar").touch()
+    (folder / "settings" / f"{POD}.properties").write_text(properties)
+    (folder / "settings" / "features").write_text("a=1\nb=0\n")
+    (folder / "libs" / "b.jar").touch()
     environment = {
         **os.environ,
-        "PATH": f"{tmp_path}/bin:{os.environ['PATH']}",
-        "POD_NAME": "kafka-2",
+        "PATH": f"{folder}/bin:{os.environ['PATH']}",
+        "POD_NAME": POD,
         "HOST_IP": "10.1.1.1",
         "JVM_OPTIONS": "-Xmx1m",
-        "ORDERS": str(tmp_path / "orders"),
-        "SETTINGS": str(tmp_path / "settings"),
-        "DATA": str(tmp_path / "data"),
-        "KAFKA_LIBS": str(tmp_path / "libs"),
+        "ORDERS": str(folder / "orders"),
+        "SETTINGS": str(folder / "settings"),
+        "DATA": str(folder / "data"),
+        "KAFKA_LIBS": str(folder / "libs"),
+        "KAFKA_ARCHIVE": "",
     }
     with subprocess.Popen(
-        ["sh", str(BASE / "node.sh"), "kafka"], env=environment, text=True
+        ["sh", str(BASE / "node.sh"), role], env=environment, text=True
     ) as process:
         yield process
         if process.poll() is None:
             process.terminate()
+    Path(f"/tmp/{POD}.properties").unlink()
 
 
 def jvm(node: subprocess.Popen[str], after: int = 0, limit_s: float = 20) -> int:
@@ -124,8 +140,8 @@ def test_the_machine_s_address_is_filled_in_and_jars_are_in_order(
     jvm(node)
     said = (tmp_path / "said").read_text()
 
-    assert f"-cp {tmp_path}/libs/b.jar kafka.Kafka /tmp/kafka-2.properties" in said
-    assert "to=10.1.1.1:1\n" == Path("/tmp/kafka-2.properties").read_text()
+    assert f"-cp {tmp_path}/libs/b.jar kafka.Kafka /tmp/{POD}.properties" in said
+    assert "to=10.1.1.1:1\n" == Path(f"/tmp/{POD}.properties").read_text()
 
 
 def test_a_pod_that_is_told_to_end_tells_its_jvm(node: subprocess.Popen[str]) -> None:
@@ -134,3 +150,40 @@ def test_a_pod_that_is_told_to_end_tells_its_jvm(node: subprocess.Popen[str]) ->
 
     assert 0 == node.wait(20)
     assert not Path(f"/proc/{pid}").exists()
+
+
+# KRaft
+
+ROLES = "process.roles=controller\n"
+
+
+def test_an_empty_disk_is_formatted_once(tmp_path: Path) -> None:
+    """What has been formatted is the node's, whichever process comes."""
+    with started(tmp_path, "controller", ROLES) as first:
+        killed = jvm(first)
+        (tmp_path / "orders" / "started").touch()
+        os.kill(killed, 9)
+        jvm(first, after=killed)
+    with started(tmp_path, "controller", ROLES) as another:
+        jvm(another)
+    formats, *starts = (tmp_path / "said").read_text().splitlines()
+
+    assert formats.endswith(
+        f"kafka.tools.StorageTool format -t {CLUSTER_ID} -c /tmp/{POD}.properties "
+        "--feature a=1 --feature b=0"
+    )
+    assert [line.split()[-2] for line in starts] == ["kafka.Kafka"] * 3
+
+
+def test_a_disk_that_cannot_be_formatted_ends_the_container(tmp_path: Path) -> None:
+    (tmp_path / "refuses").touch()
+    with started(tmp_path, "controller", ROLES) as process:
+        assert process.wait(20) == 3
+
+    assert "kafka.Kafka" not in (tmp_path / "said").read_text()
+
+
+def test_beside_zookeeper_nothing_is_formatted(node: subprocess.Popen[str], tmp_path: Path) -> None:
+    jvm(node)
+
+    assert "StorageTool" not in (tmp_path / "said").read_text()

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import socket
-import struct
-import threading
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from typing import Any
 
 import pytest
-from kafka.protocol.metadata import ApiVersionsResponse, MetadataResponse
+from kafka.protocol.admin import DescribeTopicPartitionsResponse
+from kafka.protocol.metadata import MetadataResponse
 
-from harness.cluster.nodes import ClusterError, Node
+from harness.cluster.nodes import ClusterError
+from harness.cluster.view.askers import SILENT_S
 from harness.cluster.view.brokers import (
-    SILENT_S,
+    DESCRIBE_TOPIC_PARTITIONS,
     AskedView,
     PartitionAnswer,
     alive_of,
@@ -25,6 +25,7 @@ from harness.cluster.view.brokers import (
 from harness.cluster.view.discovery import discovered
 from harness.cluster.view.state import Blind
 from harness.waiting import wait_until
+from tests.support.labs.answering_node import METADATA, AnsweringNode
 from tests.support.mock_kafka import TOPIC, MockKafka
 
 ALL = (1, 2, 3)
@@ -157,61 +158,17 @@ def test_who_lives_the_controller_knows_else_most():
 # By real connections
 
 
-class Broker(threading.Thread):
-    """One that answers what it is told to; None: it takes questions and keeps silent."""
-
-    def __init__(self, number: int, said: Any) -> None:
-        super().__init__(daemon=True)
-        self.said, self._ear = said, socket.create_server(("127.0.0.1", 0))
-        self.node = Node(
-            name=f"kafka{number}",
-            role="broker",
-            id=number,
-            address="127.0.0.1",
-            port=self._ear.getsockname()[1],
-        )
-        self._open: list[socket.socket] = [self._ear]
-        self.start()
-
-    def run(self) -> None:
-        with suppress(OSError):
-            while True:
-                self._open.append(self._ear.accept()[0])
-                threading.Thread(target=self._serve, args=self._open[-1:], daemon=True).start()
-
-    def _serve(self, caller: socket.socket) -> None:
-        with suppress(OSError, struct.error):
-            while True:
-                (length,) = struct.unpack(">i", caller.recv(4, socket.MSG_WAITALL))
-                key, _, number = struct.unpack(">hhi", caller.recv(length, socket.MSG_WAITALL)[:8])
-                if self.said is not None:
-                    caller.sendall(self._answer(key, number))
-
-    def _answer(self, key: int, number: int) -> bytes:
-        if key == 18:
-            known = [ApiVersionsResponse.ApiVersion(api_key=3, min_version=0, max_version=9)]
-            known_body: bytes = ApiVersionsResponse(error_code=0, api_keys=known).encode(version=0)
-            return struct.pack(">ii", len(known_body) + 4, number) + known_body
-        body: bytes = self.said.encode(version=9)
-        return struct.pack(">iib", len(body) + 5, number, 0) + body
-
-    def close(self) -> None:
-        for each in self._open:
-            with suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-            each.close()
-
-
 @pytest.fixture
-def trio() -> Iterator[list[Broker]]:
-    made = [Broker(number, metadata(leader=1, epoch=4, controller=1)) for number in ALL]
+def trio() -> Iterator[list[AnsweringNode]]:
+    said = metadata(leader=1, epoch=4, controller=1)
+    made = [AnsweringNode(f"kafka{number}", number, {METADATA: said}) for number in ALL]
     yield made
     for broker in made:
         broker.close()
 
 
 @pytest.fixture
-def view(trio: list[Broker]) -> Iterator[AskedView]:
+def view(trio: list[AnsweringNode]) -> Iterator[AskedView]:
     with closing(AskedView([broker.node for broker in trio], "t", 1, {})) as made:
         made.connect(5)
         yield made
@@ -222,15 +179,59 @@ def test_every_broker_is_asked_and_the_newest_leads(view, trio):
     assert view.look().assignment == (("kafka2", "kafka1", "kafka3"),)
     assert view.recovered(3) == "every broker is a member, every ISR has 3 members"
 
-    trio[2].said = metadata(leader=3, epoch=5, isr=(3,), controller=3)
+    trio[2].said[METADATA] = metadata(leader=3, epoch=5, isr=(3,), controller=3)
 
     state = view.look().partitions[0]
     assert (state.leader, state.isr, state.leader_epoch) == ("kafka3", ("kafka3",), 5)
     assert view.recovered(3) is None
 
 
+def described(*, leader: int, epoch: int, isr: tuple[int, ...], elr: list[int] | None) -> Any:
+    """What a broker of KRaft answers of the same partition."""
+    topic = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic
+    partition = topic.DescribeTopicPartitionsResponsePartition(
+        error_code=0,
+        partition_index=0,
+        leader_id=leader,
+        leader_epoch=epoch,
+        replica_nodes=[2, 1, 3],
+        isr_nodes=list(isr),
+        eligible_leader_replicas=elr,
+        last_known_elr=None,
+        offline_replicas=[],
+    )
+    return DescribeTopicPartitionsResponse(
+        throttle_time_ms=0,
+        topics=[topic(error_code=0, name="t", partitions=[partition])],
+        next_cursor=None,
+        version=0,
+    )
+
+
+def test_who_may_lead_though_not_in_sync_is_told_by_brokers_that_know(view, trio):
+    """The whole partition is then as that answer has it: the two questions are two moments."""
+    assert view.look().partitions[0].elr is None
+
+    for broker in trio:
+        broker.hang_up()
+        broker.said[DESCRIBE_TOPIC_PARTITIONS] = described(leader=-1, epoch=5, isr=(), elr=[3, 2])
+    told = wait_until(
+        lambda: (state := view.look().partitions[0]).elr and state,
+        timeout_s=5,
+        what="an ELR",
+        ignoring=(Blind,),
+    )
+
+    assert (told.leader, told.isr, told.leader_epoch) == (None, (), 5)
+    assert (told.elr, told.partition_epoch) == (("kafka2", "kafka3"), None)
+
+    for broker in trio:
+        broker.said[DESCRIBE_TOPIC_PARTITIONS] = described(leader=2, epoch=6, isr=(2,), elr=None)
+    assert view.look().partitions[0].elr == ()
+
+
 def test_a_broker_that_hangs_is_waited_for_once(view, trio, clock):
-    trio[0].said = None
+    trio[0].silent = True
 
     took = [clock(view.look) for _ in range(4)]
 
@@ -266,7 +267,7 @@ def test_when_none_answers_the_last_view_is_told_and_marked(view, trio):
 
 def test_a_broker_that_is_back_answers_on_another_connection(view, trio):
     first = view.registration(trio[1].node)
-    for each in trio[1]._open[1:]:
+    for each in trio[1].callers():
         each.shutdown(socket.SHUT_RDWR)
 
     assert first == 1

@@ -99,3 +99,10 @@ def test_elr_and_partition_epoch_are_written_where_they_are_told() -> None:
         ([], ["kafka1"], 7),
         ([], [], 8),
     ]
+
+
+def test_an_empty_elr_is_told_by_whoever_tells_no_partition_epoch() -> None:
+    state = PartitionState(leader="kafka1", isr=("kafka1",), leader_epoch=3, elr=())
+    (line,) = written_after(replace(ONE, partitions=(state,)))
+
+    assert (line["elr"], "partition_epoch" in line) == ([], False)

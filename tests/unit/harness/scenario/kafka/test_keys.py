@@ -13,6 +13,7 @@ from harness.cluster.nodes import ClusterError
 from harness.distribution.documented import Documented
 from harness.distribution.kafka_home import KafkaHome, KafkaHomeError, find_kafka
 from harness.model.scenario import Scenario
+from harness.model.sections.image_names import line_in
 from harness.scenario.file import checked, read_scenario, shipped
 from harness.scenario.kafka.keys import (
     Found,
@@ -20,7 +21,6 @@ from harness.scenario.kafka.keys import (
     check_keys,
     found_in,
     other_kafka,
-    release_of,
     release_on,
 )
 
@@ -164,23 +164,6 @@ def test_values_are_of_the_documented_type_and_range() -> None:
     assert "class com.none.R is in none of the jars" in told("com.none.R", "metric.reporters")
 
 
-@pytest.mark.parametrize(
-    ("image", "release"),
-    [
-        ("confluentinc/cp-kafka:7.9.4", "3.9"),
-        ("registry.example.org:5000/cp-server:7.5.0", "3.5"),
-        ("kafka-harness/kafka:3.9.2", "3.9"),
-        ("apache/kafka:3.9.0@sha256:0123", "3.9"),
-        ("apache/kafka:v3.10", "3.10"),
-        ("apache/kafka:latest", None),
-        ("apache/kafka", None),
-        ("registry.example.org:5000/kafka", None),
-    ],
-)
-def test_an_image_tells_its_kafka_by_its_tag(image: str, release: str | None) -> None:
-    assert release == release_of(image)
-
-
 # With Kafka's own jars
 
 
@@ -251,19 +234,23 @@ def test_the_docker_backend_s_image_is_what_its_brokers_are_made_of(tmp_path: Pa
     image = BACKENDS["docker"].image
     assert image is not None
 
-    assert release_of(image(scenario())) == "3.9"
+    assert line_in(image(scenario())) == "3.9"
     assert BACKENDS["local"].image is None
+
+
+IMAGE_OF_4_4 = {"backend.docker.image": "kafka-harness/kafka:4.4.0"}
 
 
 @pytest.mark.parametrize(
     ("backend", "own", "why"),
     [
-        ("docker", {"kafka": "4.4"}, "no controllers"),
-        ("docker", {"metadata": "kraft"}, "no controllers"),
-        ("docker", {"kafka": "3.6"}, "is Kafka 3.9"),
-        ("kubernetes", {"kafka": "4.4"}, "no controllers"),
+        ("docker", {"kafka": "3.6"}, "is Kafka 3.9: make one with `kafka-harness image"),
+        ("kubernetes", {"kafka": "4.4"}, "is Kafka 3.9"),
         ("kubernetes", {"kafka": "3.6"}, "is Kafka 3.9"),
         ("docker", {"kafka": "3.9"}, None),
+        ("docker", {"kafka": "4.4"}, None),
+        ("docker", IMAGE_OF_4_4, 'is Kafka 4.4: set cluster.kafka = "4.4"'),
+        ("docker", {"metadata": "kraft"}, None),
         ("docker", {}, None),
         ("kubernetes", {}, None),
         ("local", {"kafka": "4.4"}, None),
@@ -277,7 +264,7 @@ def test_containers_of_another_kafka_are_refused(
     chosen = BACKENDS[backend]
     if backend == "kubernetes":
         chosen = dataclasses.replace(chosen, image=lambda _: "registry.test/apache/kafka:3.9.2")
-    settings = {f"cluster.{key}": value for key, value in own.items()}
+    settings = {key if "." in key else f"cluster.{key}": value for key, value in own.items()}
     told = other_kafka(chosen, read_scenario("baseline", settings))
 
     assert told is None if why is None else why in str(told)

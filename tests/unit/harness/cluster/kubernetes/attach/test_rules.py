@@ -12,6 +12,7 @@ from harness.cluster.kubernetes.attach.run_containers import kinds_for
 from harness.model.plan import Step
 from harness.model.scenario import ScenarioError
 from harness.nemesis.plan import requirements
+from harness.nemesis.targets import target_of
 from harness.scenario.file import read_scenario
 from harness.scenario.prepare import Request, prepare
 from harness.scenario.rules import setting_of
@@ -89,6 +90,39 @@ pytest.importorskip("kubernetes", reason="the extra kubernetes is not installed"
         ),
         ("selectors.zookeepers", "cut", "leader", {"options": {"from": "followers,zookeepers"}}),
         (
+            'from = "quorum": give the labels of its pods in',
+            "cut",
+            "leader",
+            {"options": {"from": "quorum"}},
+        ),
+        (
+            "selectors has ZooKeepers and controllers, of which a cluster has one kind",
+            "cut",
+            "leader",
+            {
+                "backend.kubernetes.attach.selectors.zookeepers": "app=zk",
+                "backend.kubernetes.attach.selectors.controllers": "app=controller",
+            },
+        ),
+        (
+            "quorum-leader cannot be a target on the backend kubernetes",
+            "cut",
+            "quorum-leader",
+            {},
+        ),
+        (
+            "zk-leader: KRaft has no ZooKeeper",
+            "cut",
+            "zk-leader",
+            {"backend.kubernetes.attach.selectors.controllers": "app=controller"},
+        ),
+        (
+            "kill is not available on the backend kubernetes in pods that",
+            "kill",
+            "controller",
+            {"backend.kubernetes.attach.selectors.controllers": "app=controller"},
+        ),
+        (
             "are not the harness's",
             "cut",
             "leader",
@@ -161,3 +195,36 @@ def test_a_plan_says_by_which_words_its_faults_name_other_ends() -> None:
     plan = [step("cut-answers"), step("cut", **{"from": "followers, kafka7"}), step("pause")]
 
     assert {"clients", "followers", "kafka7"} == requirements([*plan, step("cut")], SETTING).ends
+
+
+@pytest.mark.parametrize(
+    ("controllers", "kind"),
+    [
+        ("app=controller", "controller"),
+        (ATTACH["backend.kubernetes.attach.selectors.brokers"], "broker"),
+    ],
+)
+def test_controllers_that_are_known_are_targets(controllers: str, kind: str) -> None:
+    """By any number: they have what the pods' names say."""
+    own = {"controller": ["controller7"], "broker": []}[kind]
+    targets = ["quorum-leader", "quorum-follower", "controller", *own]
+    verbs = ["cut", "pause", "delete-pod"]
+    faults = [
+        {"verb": verb, "target": target, "at_s": 1, "for_s": 1}
+        for verb in verbs
+        for target in targets
+    ]
+    settings = {
+        **ATTACH,
+        "backend.kubernetes.attach.selectors.controllers": controllers,
+        "faults": [{**fault, "at_s": 3 * i + 1} for i, fault in enumerate(faults)],
+        "workload.kind": "stream",
+        "workload.duration_s": 60,
+        "cluster.server": {},
+        "cluster.zoo": {},
+    }
+    request = Request(scenario="baseline", seed=1, backend="kubernetes", settings=settings)
+    setting = setting_of(prepare(request).scenario)
+
+    found = [target_of(each, setting) for each in targets]
+    assert [each and each.kind for each in found] == [kind] * len(targets)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
-from harness.cluster.nodes import ClusterError
+from harness.cluster.nodes import ClusterError, Node
+from harness.nemesis.faults.processes.signals import takes_part
 from harness.nemesis.verbs import VERBS
 from tests.support.disk_nodes import Nodes, at
 
@@ -70,3 +74,15 @@ def test_a_process_that_outlives_the_signal_is_not_gone(nodes: Nodes) -> None:
     nodes.pids["kafka1"] = 11
 
     assert verb.bit(injection) is None
+
+
+@pytest.mark.parametrize("follows", [True, False])
+def test_a_controller_of_somebody_s_is_back_when_its_leader_counts_it(follows: bool) -> None:
+    """Nobody but its cluster's nodes may ask it."""
+    node = Node(name="controller3", role="controller", id=3, address="10.0.0.3", port=9093)
+    injection: Any = SimpleNamespace(
+        cluster=SimpleNamespace(topic_config={}),
+        view=SimpleNamespace(follows=lambda asked: follows and asked is node),
+    )
+
+    assert takes_part(injection, node) is follows
