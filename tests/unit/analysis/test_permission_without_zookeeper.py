@@ -62,7 +62,7 @@ def test_where_the_views_tell_none_the_features_decide_whether_there_was_one() -
 
 
 def test_a_quorum_that_forgot_is_seen_in_a_view() -> None:
-    emptied = fault("lose-disk", ms=550, for_ms=100, nodes=["controller1"])
+    emptied = fault("lose-disk", ms=550, for_ms=300, nodes=["controller1"])
     back = seen("kafka1", 800, ("kafka1", "kafka2"), went_back=True)
     views = (ALONE[0], seen("kafka1", 500, ("kafka1",)), back, ALONE[2])
     clean = {"topic": {"min.insync.replicas": "2"}}
