@@ -78,7 +78,9 @@ def test_a_verb_is_tried_at_every_target_that_can_be(kind: fault_table.Kind) -> 
 
 
 def test_proofs_and_tries_are_counted_by_kind_of_cluster() -> None:
-    lines = [line(), line(bit=None), line(target="all"), line(target="one", metadata="kraft")]
+    stopped = {**line(bit=None), "error": "stopped while waiting for kafka1 to be back"}
+    lines = [line(), line(bit=None), stopped, line(target="all")]
+    lines += [line(target="one", metadata="kraft")]
     proved, _, of_kraft, _ = cells(fault_table.render(lines), "kill")
 
     assert proved.startswith("leader 1/2, all 1/1; not tried yet: follower")
