@@ -9,8 +9,9 @@ and goes on where it was. `--render` only writes the table, and the one of what 
     {"verb": "kill", "target": "leader", "nodes": ["kafka1"], "bit": "process 47 of kafka1 is gone",
      "healed": "…", "error": null, "seed": 1, "kafka": "4.4.0", "metadata": "kraft", "utc": "…"}
 
-A line without `metadata` is of a cluster with ZooKeeper. A pair that cannot be has no line but a
-reason, the one that refuses such a scenario.
+A line without `metadata` is of a cluster with ZooKeeper. A fault in which the command was stopped
+has a line, and is no try. A pair that cannot be has no line but a reason, the one that refuses such
+a scenario.
 """
 
 from __future__ import annotations
@@ -93,6 +94,7 @@ acks = "all"
 "transaction.timeout.ms" = 10000
 """
 NOT_YET = "not tried yet: "
+STOPPED = "stopped while"  # as harness.nemesis.conductor.waits says it
 # With a single replica, placed on the controller, these are there from the start.
 BROUGHT_ABOUT = ("leader-and-controller", "last-isr")
 Line = Mapping[str, Any]
@@ -315,8 +317,8 @@ def _cells(kind: Kind, verb: str, told: Sequence[Line]) -> tuple[str, str]:
             why = why.removeprefix(f"{target}: ").replace(f"to {target},", "there,")
             reasons.setdefault(why, []).append(target)
             continue
-        tries = [line for line in told if (line["verb"], line["target"]) == (verb, target)]
-        tries = [line for line in tries if kind.has(line)]
+        mine = [line for line in told if (line["verb"], line["target"]) == (verb, target)]
+        tries = [line for line in mine if kind.has(line) and not _stopped(line)]
         proved = sum(bool(line["bit"] and line["healed"]) for line in tries)
         if tries:
             tried.append(f"{target} {proved}/{len(tries)}")
@@ -328,6 +330,10 @@ def _cells(kind: Kind, verb: str, told: Sequence[Line]) -> tuple[str, str]:
     parts = [", ".join(tried), f"{NOT_YET}{', '.join(untried)}" if untried else ""]
     never = "; ".join(f"{', '.join(them)}: {why}" for why, them in reasons.items())
     return "; ".join(filter(None, parts)), never
+
+
+def _stopped(line: Line) -> bool:
+    return str(line["error"]).startswith(STOPPED)
 
 
 def with_table(page: str, table: str) -> str:

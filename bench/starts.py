@@ -25,7 +25,9 @@ import statistics
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 from rich.console import Console
@@ -168,9 +170,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     for kind in KINDS:
         make_ready(kind)
     rounds: list[dict[str, Start]] = []
-    for number in range(asked.rounds):
-        rounds.append({})
-        for kind in KINDS:
+    with suppress(KeyboardInterrupt):  # what was measured until then is told
+        for number, kind in product(range(asked.rounds), KINDS):
+            if kind is KINDS[0]:
+                rounds.append({})
             start, not_so = start_of(kind, number)
             for row, value in start.items():
                 rounds[-1].setdefault(kind.name, {})[row] = value

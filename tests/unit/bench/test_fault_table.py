@@ -78,7 +78,9 @@ def test_a_verb_is_tried_at_every_target_that_can_be(kind: fault_table.Kind) -> 
 
 
 def test_proofs_and_tries_are_counted_by_kind_of_cluster() -> None:
-    lines = [line(), line(bit=None), line(target="all"), line(target="one", metadata="kraft")]
+    stopped = {**line(bit=None), "error": "stopped while waiting for kafka1 to be back"}
+    lines = [line(), line(bit=None), stopped, line(target="all")]
+    lines += [line(target="one", metadata="kraft")]
     proved, _, of_kraft, _ = cells(fault_table.render(lines), "kill")
 
     assert proved.startswith("leader 1/2, all 1/1; not tried yet: follower")
@@ -108,12 +110,23 @@ def test_every_verb_that_hits_brokers_can_hit_the_coordinators(kind: fault_table
     assert not refused
 
 
+# What `make nemesis-table` is still to try on KRaft; one that it has tried is taken out.
+LEFT_ON_KRAFT = {
+    *("crash-loop", "decommission", "add-partitions", "cut-answers", "dump-log", "freeze-disk"),
+    *("fill-disk", "fail-disk", "lose-power", "lose-disk", "flip-bit", "skew-clock", "delay"),
+}
+
+
 def test_what_is_not_tried_yet_waits_for_a_kernel_with_netem() -> None:
     """In the table of the repository."""
     table = fault_table.render(fault_table.known())
-    waiting = {verb for verb in fault_table.LOCAL if "not tried yet" in "".join(cells(table, verb))}
+    told = {verb: cells(table, verb) for verb in fault_table.LOCAL}
+    netem = {verb for verb in VERBS if VERBS[verb].prepares == "netem"}
 
-    assert waiting <= {verb for verb in VERBS if VERBS[verb].prepares == "netem"}
+    assert {verb for verb, row in told.items() if fault_table.NOT_YET in row[0]} <= netem
+    assert {verb for verb, row in told.items() if fault_table.NOT_YET in row[2]} == (
+        netem | LEFT_ON_KRAFT
+    )
 
 
 def test_what_brings_a_fault_about_comes_before_it_and_the_first_at_a_time_of_its_own() -> None:
