@@ -15,7 +15,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 SHIPPED = ("docker-compose.yml", "docker-compose.kraft.yml", "images", "k8s")
-PAGES = ("docs/*.md", "docs/nightly.toml")
+PAGES = ("docs/*.md", "docs/nightly*.toml")
 
 
 class ShippedFiles(BuildHookInterface[Any]):
