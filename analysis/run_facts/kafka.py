@@ -32,6 +32,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from harness.model.sections.image_names import line_in
 from harness.model.sections.kafka_releases import (
     DEFAULT,
     ELR,
@@ -148,9 +149,11 @@ def kraft_of(record: Row) -> dict[str, Any]:
 
 def _release(record: Row, cluster: Row) -> str:
     """What ran, if that is told in numbers (a folder of the user's may hold any release), else what
-    was asked for."""
+    was asked for, else what its image's name tells."""
     ran = str((record.get("versions") or {}).get("kafka") or "")
-    return ran if _RELEASE.fullmatch(ran) else release_of(str(cluster.get("kafka") or ""))
+    if _RELEASE.fullmatch(ran):
+        return ran
+    return release_of(str(cluster.get("kafka") or line_in(ran) or ""))
 
 
 def _metadata(release: str, cluster: Row, nodes: Mapping[str, Row], features: Row) -> str:

@@ -57,9 +57,11 @@ def test_with_zookeeper_nobody_remembers_any() -> None:
 
 
 def test_what_ran_goes_before_what_was_asked_for() -> None:
-    """A folder of the user's may hold any release; an image's name is none."""
+    """A folder of the user's may hold any release; an image's name tells of
+    a line where the scenario names none."""
     assert kraft("4.0.2", record={"versions": {"kafka": "4.3.1"}}).release == "4.3.1"
     assert kraft("4.0", record={"versions": {"kafka": "kafka-harness/kafka:1"}}).release == "4.0.2"
+    assert kafka_of({"versions": {"kafka": "kafka-harness/kafka:3.6.2"}}).release == "3.6.2"
 
 
 def test_a_session_is_that_of_the_mode() -> None:
