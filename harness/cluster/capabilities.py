@@ -260,7 +260,7 @@ class Operated(Protocol):
     """A cluster that the harness has set up, and so may operate: what an operator asks of brokers
     (elections, reassignments, settings) may be asked of them."""
 
-    server: Mapping[str, str | int | float | bool]  # their settings, beyond the defaults
+    settings: Any  # its nodes', beyond the defaults: harness.cluster.node_settings.ClusterSettings
 
 
 @runtime_checkable

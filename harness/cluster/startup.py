@@ -1,4 +1,4 @@
-"""Waiting until a node is up while a cluster starts, on every backend."""
+"""Whether a node is up, and waiting for it while a cluster starts, on every backend."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from harness.cluster.nodes import ClusterError, Node
+from harness.cluster.view.zookeeper import serves
 from harness.waiting import WaitTimeout, wait_until
 
 _SAYS = re.compile(r"(?:[\w$]+\.)+[\w$]*(?:Exception|Error): (.+)")
@@ -29,6 +30,17 @@ def await_up(
         log = last_lines()
         cause = cause_in(log)
         raise ClusterError(f"{error}{f': {cause}' if cause else ''}", log=log) from None
+
+
+def keeper_serves(node: Node) -> bool:
+    """Whether a node that keeps the metadata serves: as a member of its ensemble, or a controller
+    that says which requests it understands."""
+    if node.role != "controller":
+        return serves(node)
+    # Takes a tenth of a second to import, and few runs need it.
+    from harness.cluster.view.quorum import answers  # noqa: PLC0415
+
+    return answers(node)
 
 
 def cause_in(log: str) -> str | None:

@@ -33,18 +33,10 @@ from harness.cluster.docker.engine import Engine, ExecStream
 from harness.cluster.exec import shell
 from harness.cluster.exec.host_processes import HostProcesses
 from harness.cluster.exec.shell import OpenShell
-from harness.cluster.nodes import (
-    ClusterError,
-    Node,
-    brokers,
-    controllers,
-    quorum,
-    zookeepers,
-)
+from harness.cluster.nodes import ClusterError, Node, brokers, quorum
 from harness.cluster.sidecar import heartbeat
 from harness.cluster.sidecar.heartbeat import Heartbeat
-from harness.cluster.startup import await_up
-from harness.cluster.view.zookeeper import serves
+from harness.cluster.startup import await_up, keeper_serves
 from harness.waiting import wait_until
 
 START_LIMIT_S = 180.0
@@ -76,16 +68,6 @@ class DockerCluster(Cluster):
         self._shells = {n.name: OpenShell(n.name, partial(self._shell, n)) for n in self.nodes}
         self._host = HostProcesses()
 
-    @property
-    def server(self) -> node_settings.Settings:
-        """The brokers' settings."""
-        return self.settings.server
-
-    @property
-    def zoo(self) -> node_settings.Settings:
-        """The ZooKeepers' settings."""
-        return self.settings.zoo
-
     # Cluster
 
     def start(self) -> None:
@@ -100,10 +82,8 @@ class DockerCluster(Cluster):
             }
         )
         self._heartbeat.start()
-        for member in zookeepers(self.nodes):
-            self._await_up(member, partial(serves, member))
-        for each in controllers(self.nodes):
-            self._await_up(each, partial(_answers, each))
+        for member in quorum(self.nodes):
+            self._await_up(member, partial(keeper_serves, member))
         self.client_address = self._clients_seen()
         shell.open_all(self._shells.values())
         for broker in brokers(self.nodes):
@@ -252,9 +232,3 @@ class DockerCluster(Cluster):
             return serves_now()
 
         await_up(node, up, limit_s=START_LIMIT_S, last_lines=partial(self._last_lines, node))
-
-
-def _answers(controller: Node) -> bool:
-    from harness.cluster.view.quorum import answers  # noqa: PLC0415  takes a tenth of a second
-
-    return answers(controller)

@@ -31,8 +31,7 @@ from harness.cluster.local.node_files import NodeFiles
 from harness.cluster.local.node_processes import NodeProcesses
 from harness.cluster.local.tracers import Tracers
 from harness.cluster.nodes import PASSING, ClusterError, Node, brokers, zookeepers
-from harness.cluster.startup import await_up
-from harness.cluster.view.zookeeper import serves
+from harness.cluster.startup import await_up, keeper_serves
 from harness.distribution.kafka_home import KafkaHome
 from harness.host.java import Java
 
@@ -70,11 +69,6 @@ class LocalCluster(Cluster):
         self._processes = NodeProcesses(self.home, self.java, self._files, self.logs)
         self._tracers = Tracers(self._processes, self._files)
 
-    @property
-    def server(self) -> node_settings.Settings:
-        """The settings of brokers and controllers."""
-        return self.settings.server
-
     # Preparable, Netem
 
     def prepare(self, requirements: Requirements) -> None:
@@ -103,7 +97,7 @@ class LocalCluster(Cluster):
             self._files.make(node, self._processes.ways)
             self.start_node(node)
         for member in zookeepers(self.nodes):
-            self._await_up(member, partial(serves, member))
+            self._await_up(member, partial(keeper_serves, member))
         for broker in brokers(self.nodes):
             self._await_up(broker, partial(self._processes.registered, broker))
 

@@ -32,9 +32,8 @@ from harness.cluster.kubernetes.own.objects import RunObjects
 from harness.cluster.kubernetes.pod_access import PodAccess, has_rules
 from harness.cluster.kubernetes.pod_watch import LASTING_DATA, Pod
 from harness.cluster.kubernetes.sidecar_containers import NO_PROCESS, Sidecars
-from harness.cluster.nodes import ClusterError, Node, brokers, controllers, zookeepers
-from harness.cluster.startup import await_up
-from harness.cluster.view.zookeeper import serves
+from harness.cluster.nodes import ClusterError, Node, brokers, quorum
+from harness.cluster.startup import await_up, keeper_serves
 from harness.waiting import wait_until
 
 if TYPE_CHECKING:  # the class can be known without the extra `kubernetes`
@@ -80,16 +79,6 @@ class KubernetesCluster(Cluster):
         self._machines = CordonedMachines(self.api)
         self._closed = False
 
-    @property
-    def server(self) -> node_settings.Settings:
-        """The brokers' settings."""
-        return self.settings.server
-
-    @property
-    def zoo(self) -> node_settings.Settings:
-        """The ZooKeepers' settings."""
-        return self.settings.zoo
-
     # Preparable
 
     def prepare(self, requirements: Requirements) -> None:
@@ -110,10 +99,8 @@ class KubernetesCluster(Cluster):
         pods = self._objects.pods()
         self.nodes = tuple(self._located(node, pods[node.name]) for node in self.nodes)
         self.client_address = self._pods.host.source_towards(self.nodes[0].dial)
-        for member in zookeepers(self.nodes):
-            self._await_up(member, partial(serves, member))
-        for each in controllers(self.nodes):
-            self._await_up(each, partial(_answers, each))
+        for member in quorum(self.nodes):
+            self._await_up(member, partial(keeper_serves, member))
         for broker in brokers(self.nodes):
             self._await_up(broker, partial(self._started, broker))
         self._pods.open(HOLDER, self._sidecars)
@@ -258,12 +245,6 @@ class KubernetesCluster(Cluster):
         log = self.api.log(manifests.pod_name(node), NODE)
         with (self.logs / f"{node.name}.log").open("a") as file:
             file.write(log)
-
-
-def _answers(controller: Node) -> bool:
-    from harness.cluster.view.quorum import answers  # noqa: PLC0415  takes a tenth of a second
-
-    return answers(controller)
 
 
 def _accepts(broker: Node) -> bool:

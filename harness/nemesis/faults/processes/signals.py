@@ -21,8 +21,8 @@ from typing import cast
 
 from harness.cluster.capabilities import Foreign, Processes, Restarts
 from harness.cluster.nodes import PASSING, ClusterError, Node
+from harness.cluster.startup import keeper_serves
 from harness.cluster.view.state import BLIND, QuorumView
-from harness.cluster.view.zookeeper import serves
 from harness.model.effects import Effects
 from harness.nemesis.verb import PROCESSES, Injection, Verb
 from harness.waiting import wait_until
@@ -144,15 +144,10 @@ def _runs_on(injection: Injection) -> str | None:
 
 def takes_part(injection: Injection, node: Node) -> bool:
     """Whether it takes part again: a broker under another registration than those remembered."""
-    if node.role == "zookeeper":
-        return serves(node)
     if node.role == "controller" and isinstance(injection.cluster, Foreign):
         return cast(QuorumView, injection.view).follows(node)
-    if node.role == "controller":
-        # Takes a tenth of a second to import, and few runs need it.
-        from harness.cluster.view.quorum import answers  # noqa: PLC0415
-
-        return answers(node)
+    if node.role in ("zookeeper", "controller"):
+        return keeper_serves(node)
     olds = injection.memo.get("registrations", {}).get(node.name, set())
     try:
         return injection.view.registration(node) not in {None, *olds}

@@ -65,8 +65,7 @@ def up(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         asked.append(node.name)
         return True
 
-    for name in ("serves", "_answers"):
-        monkeypatch.setattr(docker, name, up_now)
+    monkeypatch.setattr(docker, "keeper_serves", up_now)
     return asked
 
 

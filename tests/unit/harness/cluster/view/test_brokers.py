@@ -31,6 +31,19 @@ from tests.support.mock_kafka import TOPIC, MockKafka
 ALL = (1, 2, 3)
 
 
+def the_partition(leader: int, epoch: int, isr: tuple[int, ...]) -> dict[str, Any]:
+    """What answers to both questions say of it."""
+    return {
+        "error_code": 0,
+        "partition_index": 0,
+        "leader_id": leader,
+        "leader_epoch": epoch,
+        "replica_nodes": [2, 1, 3],
+        "isr_nodes": list(isr),
+        "offline_replicas": [],
+    }
+
+
 def metadata(
     *,
     leader: int,
@@ -43,14 +56,7 @@ def metadata(
     """What a broker answers, of one topic with one partition."""
     response = MetadataResponse
     partition = response.MetadataResponseTopic.MetadataResponsePartition(
-        error_code=0,
-        partition_index=0,
-        leader_id=leader,
-        leader_epoch=epoch,
-        replica_nodes=[2, 1, 3],
-        isr_nodes=list(isr),
-        offline_replicas=[],
-        version=9,
+        **the_partition(leader, epoch, isr), version=9
     )
     topic = response.MetadataResponseTopic(
         error_code=error,
@@ -190,15 +196,7 @@ def described(*, leader: int, epoch: int, isr: tuple[int, ...], elr: list[int] |
     """What a broker of KRaft answers of the same partition."""
     topic = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic
     partition = topic.DescribeTopicPartitionsResponsePartition(
-        error_code=0,
-        partition_index=0,
-        leader_id=leader,
-        leader_epoch=epoch,
-        replica_nodes=[2, 1, 3],
-        isr_nodes=list(isr),
-        eligible_leader_replicas=elr,
-        last_known_elr=None,
-        offline_replicas=[],
+        **the_partition(leader, epoch, isr), eligible_leader_replicas=elr, last_known_elr=None
     )
     return DescribeTopicPartitionsResponse(
         throttle_time_ms=0,
