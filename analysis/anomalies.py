@@ -20,7 +20,7 @@ from analysis.checks import (
 from analysis.checks.anomaly import Anomaly
 from analysis.checks.groups import commits, handling, outputs, owners
 from analysis.checks.promise import Promise
-from analysis.checks.replicas import backwards, divergence, watermarks
+from analysis.checks.replicas import backwards, divergence, metadata, watermarks
 from analysis.checks.transactions import atomicity, circular_flow
 from analysis.run_facts.configuration import Facts
 from analysis.run_facts.untold import (
@@ -65,6 +65,7 @@ ANOMALIES: tuple[Anomaly, ...] = (
     watermarks.EARLY_READ,
     backwards.END_BACK,
     backwards.WATERMARK_BACK,
+    metadata.METADATA_BACK,
 )
 BY_NAME = {anomaly.name: anomaly for anomaly in ANOMALIES}
 NAMES = tuple(BY_NAME)

@@ -78,7 +78,12 @@ def permission_of(run: Run) -> Permission:
     server = run.node_settings["server"]
     known = facts_in(run.scenario, server, happened, kafka)
     least_safe = facts_in(run.scenario, server, happened, kafka, unknown_did_all=True)
-    recorded = partial(replace, history_format=run.history_format, untold=run.untold)
+    recorded = partial(
+        replace,
+        history_format=run.history_format,
+        untold=run.untold,
+        reads_metadata=any(view.get("partition_epoch") is not None for view in run.views),
+    )
     return permission(recorded(known), recorded(least_safe), _seen(run, happened, kafka, known))
 
 

@@ -33,6 +33,7 @@ from analysis.causes.kinds import (
     TRUNCATION,
 )
 from analysis.causes.leaders.elections import leader_causes
+from analysis.causes.leaders.set_back import metadata_causes
 from analysis.causes.seen import Seen
 from analysis.causes.stops import stop_causes
 
@@ -44,6 +45,7 @@ def causes_of(seen: Seen) -> list[Cause]:
         leader_causes(seen),
         strike_causes(seen),
         replica_causes(seen),
+        metadata_causes(seen),
         bit_causes(seen),
         internal_causes(seen),
         stop_causes(seen),

@@ -59,6 +59,10 @@ OLD_ISR = Kind(
     "of ISR and ELR before, and acknowledged since then, as of an unclean election; of partitions "
     "whose metadata stayed none",
 )
+QUORUM_STRUCK = Kind(
+    name="quorum-struck",
+    records="those that went back after a controller's disk was lost and before that was healed",
+)
 TRUNCATION = Kind(
     name="truncation",
     records="those that an unclean election or, without leader epochs, another leader permits to "

@@ -91,9 +91,7 @@ SHRINKS = when(
     "unclean election allowed, no leader epochs, or a controller's disk lost (KRaft)",
     lambda facts: facts.may_truncate,
 )
-FORGOTTEN = when(
-    "a controller's disk lost (KRaft)", lambda facts: facts.replicated and facts.set_back
-)
+FORGOTTEN = when("a controller's disk lost (KRaft)", lambda facts: facts.set_back)
 NO_EPOCHS = when(
     "inter.broker.protocol.version or message format below 0.11",
     lambda facts: facts.replicated and not facts.epochs,

@@ -58,6 +58,7 @@ def history_of(
         outdated=any(row["outdated"] for row in rows),
         shared=any(row["shared"] for row in rows),
         unowned=any(row["unowned"] for row in rows),
+        metadata_back=any(row["metadata_back"] for row in rows),
         hanging=any(row["hanging"] for row in rows),
         replicas=any(run.compared for run in runs),
         circular=any(row["circular"] for row in rows),
@@ -129,6 +130,7 @@ def run_row(run: Run, causes: Sequence[Row] = (), circles: Circles | None = None
         "outdated": outdated(run),
         "shared": shared(run),
         "unowned": unowned(run),
+        "metadata_back": list(_metadata_back(run)),
         "from_start": _from_start(run),
         "to_end": resets_of(run.scenario["workload"].get("consumer") or {}) == LATEST,
         "dense": is_dense(run),
@@ -242,6 +244,14 @@ def _moves(run: Run) -> Iterator[dict[str, Any]]:
                 "time_ns": event["time_ns"],
                 "position": position,
             }
+
+
+def _metadata_back(run: Run) -> Iterator[dict[str, Any]]:
+    """Where committed metadata went back: rows of schema.METADATA_BACK."""
+    for view in run.views:
+        if view.get("went_back"):
+            known = {"from_ns": view["since_ns"], "until_ns": view["time_ns"]}
+            yield {"partition": view["partition"], **known}
 
 
 def _corrupt(run: Run) -> Iterator[int]:

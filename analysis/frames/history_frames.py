@@ -28,6 +28,7 @@ class History:
     outdated: bool = False  # whether any member kept an older generation than others were given
     shared: bool = False  # whether any partition had two owners in one generation
     unowned: bool = False  # whether any partition was nobody's in a generation that lasted
+    metadata_back: bool = False  # whether committed metadata of any partition went back
     contested: bool = True  # whether two values, or one that is none, may claim one place
     hanging: bool = True  # whether any last stable offset stands
     replicas: bool = False  # whether the replicas of any were compared

@@ -177,6 +177,11 @@ SHARED = _struct(  # two members that owned a partition in one generation
     from_ns=_LONG,
     until_ns=_LONG,  # null: nobody said that it let it go
 )
+METADATA_BACK = _struct(  # a partition whose committed metadata went back, between two looks
+    partition=_INT,
+    from_ns=_LONG,
+    until_ns=_LONG,
+)
 UNOWNED = _struct(  # a partition that no member had in a generation that lasted
     partition=_INT,
     from_ns=_LONG,
@@ -209,6 +214,7 @@ RUNS = _struct(
     outdated=ArrayType(OUTDATED),
     shared=ArrayType(SHARED),
     unowned=ArrayType(UNOWNED),
+    metadata_back=ArrayType(METADATA_BACK),
     from_start=_BOOL,  # a new group begins at the log's start, for all that is known
     to_end=_BOOL,  # a reader whose place is not in the log goes on at its end: auto.offset.reset
     dense=_BOOL,  # each offset is a record's: no transactions, no compaction

@@ -52,6 +52,7 @@ class Facts:
     follower_reads: bool = False  # consumers may read from followers (KIP-392)
     compacted: bool = False  # cleanup.policy, at one time or another
     set_back: bool = False  # a controller may lack metadata that it had voted for (KRaft)
+    reads_metadata: bool = False  # KRaft's metadata log was read from the controllers' disks
     history_format: int = 2  # docs/history.md; what format 1 lacks is not judged
     untold: frozenset[str] = frozenset()  # of an imported history, by harness.model.untold
 

@@ -56,7 +56,8 @@ epoch: it permits nothing, unless it was struck.
   Where the views do not tell the ELR, and there may have been one, both are in doubt.
 - With KRaft the controllers' own setting allows unclean elections, from 3.9 on; \
 one that an operator asks for is one on every release.
-- A *controller's lost disk* (KRaft) permits nothing by itself.
+- A *controller's lost disk* (KRaft) permits that committed metadata goes back, and nothing else \
+by itself.
   Where the committed metadata of a partition went back after it, who was outside ISR and ELR \
 until then, and comes to lead before it has left the ISR and come back, \
 counts as elected uncleanly; where nobody saw whether it went back, that is in doubt.

@@ -67,6 +67,7 @@ RESTS_ON: Final[Mapping[str, frozenset[str]]] = {
     "watermark-ahead": frozenset(),
     "end-back": frozenset(),
     "watermark-back": frozenset(),
+    "metadata-back": frozenset(),
     "early-read": frozenset({DELIVERY, GROUP, FINAL}),
 }
 _UNLESS_COMPLETE: Final = {"duplicate": frozenset({SEND, DELIVERY, GROUP})}

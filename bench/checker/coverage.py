@@ -273,6 +273,7 @@ ANOMALIES: Mapping[str, Sql | Left] = {
     "early-read": _NO_LOOKS,
     "end-back": _NO_LOOKS,
     "watermark-back": _NO_LOOKS,
+    "metadata-back": Left(why="these histories are of a cluster with ZooKeeper"),
 }
 
 QUERIES: Mapping[str, Sql | Left] = {  # by the name of the method

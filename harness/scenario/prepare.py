@@ -284,6 +284,11 @@ def _check_capabilities(request: Request, chosen: Scenario) -> None:
                 f"{request.scenario}: check.{key} is not available on {where}: set it to false "
                 "or choose another backend"
             )
+    if "metadata-back" in chosen.expect and (chosen.cluster.has_zookeeper or Disks not in able):
+        raise ScenarioError(
+            f"{request.scenario}: expect.metadata-back: is read from the disks of KRaft's "
+            'controllers: set cluster.metadata = "kraft" and the backend local, or remove it'
+        )
     drawn = chosen.mixed.faults if chosen.mixed else ()
     for fault in (*chosen.faults, *drawn):
         if why := _not_there(fault, chosen, backend, where):

@@ -6,6 +6,7 @@ Verbs of the same effects make the same run: two of three cells need not be judg
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from analysis.causes.cause import Cause
 from analysis.causes.seen import Seen
@@ -55,8 +56,13 @@ def _permission_in(configuration: Configuration, run: Row, partitions: int) -> P
     kafka = kafka_of(run)
     happened = Happened.of(run["faults"], run["plan"], run["nodes"], kafka.quorum)
     scenario, server = run["scenario"], run["server"]
-    known = facts_in(scenario, server, happened, kafka)
-    least_safe = facts_in(scenario, server, happened, kafka, unknown_did_all=True)
+    known, least_safe = (
+        replace(
+            facts_in(scenario, server, happened, kafka, unknown_did_all=unknown),
+            reads_metadata=not kafka.zookeeper,
+        )
+        for unknown in (False, True)
+    )
     below = kafka.eligible_below(server, scenario["topic"], happened.settings())
     seen = Seen(
         facts=known,

@@ -27,7 +27,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from analysis.causes.cause import Cause
-from analysis.causes.kinds import OLD_ISR
+from analysis.causes.kinds import OLD_ISR, QUORUM_STRUCK
 from analysis.causes.leaders.replicated import had_until
 from analysis.causes.leaders.stays import stays
 from analysis.causes.seen import Seen
@@ -63,6 +63,21 @@ def forgotten(partition: Partition, seen: Seen) -> Iterator[Cause]:
                 begun_before_ns=back.time_ns,
             )
             yield from _of(strikes, back, cause)
+
+
+def metadata_causes(seen: Seen) -> Iterator[Cause]:
+    """What permits that committed metadata goes back at all, of whichever partition."""
+    for strike in quorum_strikes(seen.happened, seen.kafka):
+        yield Cause(
+            kind=QUORUM_STRUCK,
+            words=strike.words,
+            at_ns=strike.invoke_ns,
+            fault=strike.fault,
+            sure=strike.why is None,
+            why=strike.why,
+            shown_from_ns=strike.invoke_ns,
+            shown_until_ns=None if strike.over_ns is None else strike.over_ns - 1,
+        )
 
 
 def hidden_by(hidden: Hidden, seen: Seen) -> str | None:

@@ -26,6 +26,7 @@ UNSIGNED = {
     "early-read": "each record read is held against samples of replicas",
     "end-back": "told by samples of replicas",
     "watermark-back": "the same",
+    "metadata-back": "told by views",
 }
 _NEXT = {"start": 0}
 

@@ -180,6 +180,17 @@ def test_a_fault_that_needs_more_than_a_cluster_has_is_refused(
     assert told in refusal(backend, verb, **settings)
 
 
+def test_that_metadata_stays_can_be_demanded_where_its_log_is_read() -> None:
+    def prepared(metadata: str, backend: str) -> None:
+        settings = {"cluster.metadata": metadata, "expect": {"metadata-back": "0"}}
+        prepare(Request(scenario="baseline", seed=1, backend=backend, settings=settings))
+
+    prepared("kraft", "local")
+    for metadata, backend in (("zookeeper", "local"), ("kraft", "docker")):
+        with pytest.raises(ScenarioError, match="metadata-back: is read from the disks of KRaft's"):
+            prepared(metadata, backend)
+
+
 @pytest.mark.parametrize("backend", ["docker", "kubernetes"])
 def test_netem_is_refused_where_no_kernel_can_be_tried_beforehand(backend: str) -> None:
     pytest.importorskip("kubernetes")
