@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from analysis.causes.seen import Seen
@@ -56,11 +57,17 @@ def permission_in(cluster: Cluster) -> Permission:
     kafka, topic = kafka_in(cluster), {**cluster.topic, "min.insync.replicas": cluster.min_isr}
     nodes = NODES | (APART if cluster.kraft else BESIDE)
     happened = Happened.of(cluster.faults, plan, nodes, kafka.quorum)
-    known = facts_in(scenario, server, happened, kafka)
+    known, least_safe = (
+        replace(
+            facts_in(scenario, server, happened, kafka, unknown_did_all=unknown),
+            reads_metadata=cluster.kraft,
+        )
+        for unknown in (False, True)
+    )
     below = kafka.eligible_below(server, {**scenario["topic"], "config": topic})
     return permission(
         known,
-        facts_in(scenario, server, happened, kafka, unknown_did_all=True),
+        least_safe,
         Seen(
             facts=known,
             happened=happened,

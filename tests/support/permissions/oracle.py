@@ -10,7 +10,7 @@ exclusive: what began at the very nanosecond of a change began after it.
 
 from __future__ import annotations
 
-from tests.support.permissions.cluster import NO, UNCLEAN, WORDS, YES, Cluster, Sent
+from tests.support.permissions.cluster import NEVER, NO, UNCLEAN, WORDS, YES, Cluster, Sent
 from tests.support.permissions.elections import Elections
 from tests.support.permissions.forgotten import Forgotten
 from tests.support.permissions.leaders import Leaders
@@ -40,6 +40,9 @@ def judge(cluster: Cluster, anomaly: str, sent: Sent) -> str:
         found = max(faults.after_strike(), faults.bit(at_the_end=True, of_log=True))
     elif anomaly == "watermark-ahead":
         found = max(faults.after_strike(), faults.lacking())
+    elif anomaly == "metadata-back":
+        (back,) = (view for view in leaders.backs(NEVER) if view["time_ns"] == sent.shown)
+        found = leaders.quorum_hit(back)
     elif anomaly == "diverged":
         found = max(NO if cluster.epochs else moved, faults.struck())
     else:

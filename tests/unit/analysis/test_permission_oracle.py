@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
+from tests.support.permissions.cluster import Sent
 from tests.support.permissions.judging import permission_in, record_of
 from tests.support.permissions.kraft_clusters import kraft_clusters
 from tests.support.permissions.oracle import judge, may_truncate
@@ -32,6 +33,7 @@ def differences(case: Case) -> Iterator[str]:
     permission = permission_in(case.cluster)
     of_logs = [replace(sent, begun=None, known=None) for sent in case.records]
     asked = [*product(OF_RECORDS, case.records), *product(OF_LOGS, of_logs)]
+    asked += [("metadata-back", back) for back in _backs(case)]
     for anomaly, sent in asked:
         if anomaly != "watermark-ahead" or not may_truncate(case.cluster):
             record = record_of(sent, anomaly)
@@ -39,6 +41,15 @@ def differences(case: Case) -> Iterator[str]:
             wanted = judge(case.cluster, anomaly, replace(sent, delivered=record.delivered))
             if found != wanted:
                 yield f"{anomaly} of {sent}: {found}, by the second opinion {wanted}"
+
+
+def _backs(case: Case) -> Iterator[Sent]:
+    """Where committed metadata went back, as rows of evidence."""
+    for view in case.cluster.views:
+        if view.get("went_back"):
+            at, since = view["time_ns"], view["since_ns"]
+            looked = at if since is None else since
+            yield Sent(partition=view["partition"], begun=None, known=None, looked=looked, shown=at)
 
 
 def shown(case: Case) -> str:
