@@ -27,8 +27,8 @@ from tests.support.random_histories.transformers import flow_of
 
 # Why one has no histories.
 WITHOUT: Mapping[str, str] = {
-    "metadata-back": "a view says it or not; random quorums are test_commit_against_raft.py's, what "
-    "permits it is test_permission_oracle.py's",
+    "metadata-back": "a view says it or not: random quorums are test_commit_against_raft.py's, and "
+    "what permits it is test_permission_oracle.py's",
 }
 
 
