@@ -29,6 +29,7 @@ from harness.model.effects import Effects
 from harness.nemesis.faults.processes.revive import disks, gone, note_pids, revive, revived
 from harness.nemesis.faults.processes.signals import ENDED, processes
 from harness.nemesis.options import Options
+from harness.nemesis.target import Setting, Target
 from harness.nemesis.verb import KAFKAS, Injection, Verb
 
 CALLS = "write,pwrite64,fsync,fdatasync"
@@ -163,6 +164,16 @@ SLOW_DISK = Verb(
     healed=_undisturbed,
     host={"strace": ""},
 )
+def _last_one_writes_nothing(setting: Setting, target: Target, _: Options) -> str | None:
+    apart = setting.controllers > 1 and not setting.combined
+    if target.name != "quorum-all" or not apart:
+        return None
+    return (
+        f"{target.name}: the last controller is without a majority once the others have ended, and "
+        "writes nothing that could fail: use quorum-majority"
+    )
+
+
 FAIL_DISK = Verb(
     name="fail-disk",
     undo="mend-disk",
@@ -177,5 +188,6 @@ FAIL_DISK = Verb(
     bit=_failed,
     heal=_mend,
     healed=revived,
+    impossible=_last_one_writes_nothing,
     host={"strace": ""},
 )

@@ -169,6 +169,21 @@ def test_verbs_of_processes_disks_and_power_hit_controllers_or_say_why_not() -> 
     assert frozen.impossible(setting, target("leader"), frozen.options()) is None
 
 
+def test_of_all_controllers_the_last_one_s_writes_cannot_fail() -> None:
+    """It is no leader without the others, so it appends nothing."""
+    failing = VERBS["fail-disk"]
+
+    def told(at: str, **more: Any) -> str | None:
+        setting = replace(SETTING, zookeepers=0, controllers=3, **more)
+        found = target_of(at, setting)
+        assert found is not None
+        return failing.impossible(setting, found, failing.options())
+
+    assert "use quorum-majority" in str(told("quorum-all"))
+    assert told("quorum-majority") is None
+    assert told("quorum-all", combined=True) is None
+
+
 def test_changed_settings_are_kept_as_kafka_spells_them() -> None:
     unclean: dict[str, Any] = {"unclean.leader.election.enable": True}
     told = effects("set-config", on="brokers", **unclean)
