@@ -24,6 +24,7 @@ from analysis.studies.cells.shares import (
     middle,
     middle_gap,
     share,
+    some_runs,
 )
 from analysis.studies.pages import lean_table
 from harness.model.runs.ledger import Line, has_digest
@@ -136,11 +137,7 @@ def row(cell: Cell, lines: Sequence[Line]) -> Told:
     seen = checked(lines)
     lost, duplicates = counts(seen, "lost"), counts(seen, "duplicate")
     verdicts = [line.get("verdict", "not checked") for line in lines]
-    others = {
-        name: middle([line["anomalies"].get(name, 0) for line in seen])
-        for name in OTHERS
-        if any(line["anomalies"].get(name) for line in seen)
-    }
+    others = {name: told for name in OTHERS if (told := _beside(seen, name))}
     return {
         "cell": f"`{name_of(cell)}`",
         "claim": cell.get("claim", ""),
@@ -161,6 +158,14 @@ def row(cell: Cell, lines: Sequence[Line]) -> Told:
         "acked": middle([line["acked"] for line in seen]),
         "faults": middle([line["faults"] for line in seen]),
     }
+
+
+def _beside(seen: Sequence[Line], anomaly: str) -> str | None:
+    """How often an anomaly was seen, of the runs whose check knew it; None: never."""
+    judged = [line["anomalies"][anomaly] for line in seen if anomaly in line["anomalies"]]
+    if not any(judged):
+        return None
+    return middle(judged) + some_runs(len(judged), len(seen))
 
 
 def table_of(told: Sequence[Claim]) -> str:
