@@ -23,12 +23,12 @@ FLAGS="-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xshare:auto -D
 child=
 trap '[ -z "$child" ] || { kill -TERM "$child"; wait "$child"; }; exit 0' TERM
 
-format() {
-    set --
-    while read -r feature; do set -- "$@" --feature "$feature"; done <"$SETTINGS/features"
-    # shellcheck disable=SC2086  # flags are words
-    java -Xmx128m $FLAGS "-Dlog4j.configuration=file:$SETTINGS/log4j.properties" -cp "${jars%:}" \
-        kafka.tools.StorageTool format -t "$CLUSTER_ID" -c "$properties" "$@"
+format() { # options of the virtual machine
+    features=
+    while read -r feature; do features="$features --feature $feature"; done <"$SETTINGS/features"
+    # shellcheck disable=SC2086  # flags and features are words
+    java -Xmx128m $FLAGS "$@" "-Dlog4j.configuration=file:$SETTINGS/log4j.properties" \
+        -cp "${jars%:}" kafka.tools.StorageTool format -t "$CLUSTER_ID" -c "$properties" $features
 }
 
 begin() {
@@ -36,16 +36,16 @@ begin() {
     sed "s/HOST_IP/$HOST_IP/" "$SETTINGS/$POD_NAME.properties" >"$properties"
     mkdir -p "$DATA/$role"
     jars=$(printf '%s:' "$KAFKA_LIBS"/*.jar) # sorted: an archive fits one order only
-    main=kafka.Kafka archive=$role
+    main=kafka.Kafka archive=$role kraft=
     if grep -q '^process\.roles=' "$properties"; then
-        archive=kraft
-        [ -e "$DATA/$role/meta.properties" ] || format || exit
+        archive=kraft kraft=yes
     elif [ "$role" = zookeeper ]; then
         main=org.apache.zookeeper.server.quorum.QuorumPeerMain
         echo "${POD_NAME##*-}" >"$DATA/$role/myid"
     fi
     archive=${KAFKA_ARCHIVE:-/opt/kafka/archives/$archive.jsa}
     [ ! -r "$archive" ] || set -- "-XX:SharedArchiveFile=$archive"
+    [ -z "$kraft" ] || [ -e "$DATA/$role/meta.properties" ] || format "$@" || exit
     mv "$ORDERS/started" "$ORDERS/taken" 2>/dev/null || rm -f "$ORDERS/taken"
     rm -f "$ORDERS/ended"
     # Addresses belong to pods, which come and go: names are asked for again after a second.

@@ -39,11 +39,11 @@ SCENARIO = """
 title = "A scenario of the user's own"
 extends = "study-4"
 [workload]
-rounds = 600
+rounds = 200
 [[faults]]
 verb = "pause"
 target = "leader"
-after_rounds = 200
+after_rounds = 60
 for_s = 2
 """
 

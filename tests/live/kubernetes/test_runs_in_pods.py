@@ -1,5 +1,5 @@
-"""The command against a real Kubernetes: with KRaft every fault bites and heals, with ZooKeepers a
-killed harness is cleared up after, and nothing is left."""
+"""The command against a real Kubernetes: every fault bites and heals, a killed harness is cleared
+up after, and nothing is left. What somebody runs there has KRaft, see test_attached.py."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ HERE = Path(__file__).parent
 NAMESPACES = ("get", "namespaces", "-l", "kafka-harness", "-o", "name")
 
 
-def options(manifests: Path) -> list[str]:
+def options(cluster: Kubernetes) -> list[str]:
     return [
         "--backend",
         "kubernetes",
         "--seed",
         "7",
         "--set",
-        f"backend.kubernetes.manifests={manifests}",
+        f"backend.kubernetes.manifests={cluster.manifests}",
     ]
 
 
@@ -52,7 +52,7 @@ def run(cluster: Kubernetes, folder: Path, *arguments: str) -> Ran:
 @pytest.fixture(scope="module")
 def faulty(cluster: Kubernetes, tmp_path_factory: pytest.TempPathFactory) -> Ran:
     folder = tmp_path_factory.mktemp("faults")
-    told = (*options(cluster.kraft), "--no-check", "--results", str(folder))
+    told = (*options(cluster), "--no-check", "--results", str(folder))
     return run(cluster, folder, "run", str(HERE / "faults.toml"), *told)
 
 
@@ -95,7 +95,7 @@ class Killed:
 
     def __init__(self, cluster: Kubernetes, folder: Path) -> None:
         self.cluster, self.results = cluster, folder
-        argv = [*COMMAND, "run", str(HERE / "killed.toml"), *options(cluster.manifests)]
+        argv = [*COMMAND, "run", str(HERE / "killed.toml"), *options(cluster)]
         argv += ["--results", str(folder)]
         with with_faults(argv, folder, 3, cluster.environment, limit_s=240) as process:
             kill_tree(process)
