@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
+from analysis.spark.jvm import archive_path
 from harness.checkout import ROOT
 from harness.model.runs.ledger import read
 from harness.waiting import wait_until
@@ -86,6 +87,9 @@ def borrowing(document: dict[str, Any], results: Path) -> dict[str, Any]:
         return document
     pod = document["spec"]["jobTemplate"]["spec"]["template"]["spec"]
     places = {**BORROWED, "checkout": str(ROOT), "python": sys.base_prefix, "venv": sys.prefix}
+    places["archives"] = str(
+        archive_path().parent
+    )  # or Spark starts slowly
     pod["securityContext"] = {"runAsUser": 0}  # whose folders these may be
     for harness in (*pod["initContainers"], *pod["containers"]):
         harness["image"] = "localhost/hostroot:1"

@@ -48,15 +48,18 @@ HEALS = {
 
 
 @pytest.mark.parametrize("kafka", ["4.4"])
-def test_an_unclean_election_lets_a_broker_lead_that_lacks_records(
+def test_where_the_only_isr_died_an_operator_lets_a_broker_lead_that_lacks_records(
     tmp_path: Path, kafka: str
 ) -> None:
+    """The leader was cut from its followers, and killed. That nobody leads then by itself is
+    partition-cp, in every study and night."""
     run = carried_out("unclean.toml", tmp_path, f"--kafka={kafka}")
     (elected,) = (fault for fault in faults_of(run) if fault["verb"] == "elect")
 
     assert_valid(run)
     assert re.fullmatch(r"harness-0 had no leader, is led by kafka\d", elected["evidence"])
     assert run.report["anomalies"]["lost"]["count"] > 0
+    assert run.report["cap"]["label"] == "AP"
 
 
 @pytest.fixture(scope="module", params=["3.9"])

@@ -115,33 +115,6 @@ def test_reset_answers_bite_and_heal(harness, tmp_path):
     assert run.report["anomalies"]["lost"]["count"] == 0
 
 
-def test_a_leader_cut_from_its_followers_that_dies_takes_the_partition_with_it(harness):
-    run = harness(
-        "run",
-        "partition-cp",
-        "--seed",
-        "7",
-        "--no-check",
-        "--set",
-        "workload.duration_s=12",
-        "--set",
-        "faults.0.at_s=1",
-        "--set",
-        "faults.0.for_s=7",
-        "--set",
-        "faults.1.at_s=1",
-        "--set",
-        "faults.1.for_s=6",
-        "--set",
-        "expect.produce-gap-s=>= 5",
-    )
-
-    assert_valid(run)
-    assert run.report["cap"]["label"] == "CP"
-    first = pq.read_table(run.folder / "history" / "views.parquet").to_pylist()[0]
-    assert first["controller"] == first["leader"] is not None  # as the scenario wants it
-
-
 def test_a_follower_serves_the_reads_when_it_is_asked_to(harness):
     run = harness(
         "run",
