@@ -87,9 +87,7 @@ def borrowing(document: dict[str, Any], results: Path) -> dict[str, Any]:
         return document
     pod = document["spec"]["jobTemplate"]["spec"]["template"]["spec"]
     places = {**BORROWED, "checkout": str(ROOT), "python": sys.base_prefix, "venv": sys.prefix}
-    places["archives"] = str(
-        archive_path().parent
-    )  # or Spark starts slowly
+    places["archives"] = str(archive_path().parent)  # or Spark starts slowly
     pod["securityContext"] = {"runAsUser": 0}  # whose folders these may be
     for harness in (*pod["initContainers"], *pod["containers"]):
         harness["image"] = "localhost/hostroot:1"

@@ -164,6 +164,8 @@ SLOW_DISK = Verb(
     healed=_undisturbed,
     host={"strace": ""},
 )
+
+
 def _last_one_writes_nothing(setting: Setting, target: Target, _: Options) -> str | None:
     apart = setting.controllers > 1 and not setting.combined
     if target.name != "quorum-all" or not apart:
