@@ -80,11 +80,12 @@ def test_a_worker_ends_by_itself_at_its_limit(start: Starter, kafka: MockKafka) 
 
 @pytest.mark.parametrize("module", ["producer", "consumer", "write_read", "final_read"])
 def test_an_unreachable_broker_ends_a_worker_in_words(start: Starter, module: str) -> None:
-    """Bounded in time, one line on stderr, the same in the history, and an end."""
+    """Bounded in time, one line of its own on stderr, the same in the history, and an end."""
     worker = start(module, NOBODY, limit_s=1)
 
     err = worker.ended(70)
-    assert err.splitlines()[-1].startswith(f"{worker.name}: {NOBODY}: not ready for topic ")
+    (told,) = (line for line in err.splitlines() if line.startswith(f"{worker.name}: "))
+    assert told.startswith(f"{worker.name}: {NOBODY}: not ready for topic "), err
     assert "Traceback" not in err
     assert ["fatal"] == [event["reason"] for event in worker.events("end")]
     assert "WorkerError" in [event["name"] for event in worker.events("client-error")]
