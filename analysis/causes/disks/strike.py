@@ -129,7 +129,7 @@ def back_in_isr(broker: str, strike: Strike, partition: Partition) -> int | None
 def seen_before(strike: Strike, partition: Partition) -> State | None:
     """The fault's own view of a partition; None where it has none, or an older one."""
     number, view = str(partition.number), strike.before
-    if view.get("known") is False or not view:
+    if view.get("known") is False or number not in view.get("isr", {}):
         return None
     isr, told = frozenset(view["isr"].get(number, ())), view["elr"].get(number)
     now = partition.at(strike.invoke_ns)

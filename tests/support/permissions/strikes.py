@@ -307,6 +307,7 @@ class Struck(Looks):
                 continue
             invoke, proved, _, healed = four(fault)
             in_time = self.begun < (proved if sure == YES else healed) and invoke < self.read
-            if in_time and healed > self.read and shown > invoke:
+            stays = healed == NEVER or healed > self.read
+            if in_time and stays and shown > invoke:
                 found = max(found, sure)
         return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.support.clusters import hit, led, seen_by, verdict
 from tests.support.histories import fault, final_read, sent, stayed, with_story
 from tests.support.story_parts.judgements import judged
 
@@ -38,3 +39,13 @@ def test_a_batch_may_be_passed_over(report: Report) -> None:
 def test_none_is_once_it_was_put_back(report: Report) -> None:
     """The twin."""
     assert judged(report, "hole") == "forbidden"
+
+
+def test_a_bit_that_is_flipped_after_the_final_read_made_nothing_of_it() -> None:
+    def told(read_ended_ms: float) -> str:
+        flipped = hit("flip-bit", [1], 60, evidence=EVIDENCE)
+        seen = seen_by(led(1, 0, (1, 2)), faults=[flipped], read_ended_ms=read_ended_ms)
+        return verdict(seen, "hole", None)
+
+    assert told(100) == "permitted"
+    assert told(50) == "forbidden"

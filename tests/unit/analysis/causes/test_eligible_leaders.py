@@ -122,6 +122,19 @@ def test_the_fault_s_own_view_counts_with_its_elr() -> None:
     assert judged({"isr": {"0": ["kafka1"]}}) == "forbidden"
 
 
+def test_a_fault_without_a_view_of_its_own_tells_no_isr() -> None:
+    """Where nobody looked the ISR may have been any: the one of before it is no longer sure."""
+    views = (led(1, 0, (1, 2), elr=()), led(1, 50, (1,), elr=()))
+    later = led(1, 80, (1,), elr=(), epoch=6)
+
+    def judged(*seen: Any, **more: Any) -> str:
+        faults = [hit("lose-disk", [1], 70, heal_ms=90, healed_ms=95)]
+        return verdict(seen_by(*views, *seen, faults=faults, kafka=kraft(), **more), "lost", 10)
+
+    assert judged() == "permitted"
+    assert judged(later, blind=[(60, 79)]) == "in-doubt"
+
+
 def test_where_nobody_told_who_was_eligible_a_strike_is_in_doubt() -> None:
     views = (led(1, 0, (1, 2)), led(1, 50, (1,)))
     faults = [hit("lose-disk", [1], 60)]
