@@ -69,7 +69,7 @@ class Facts:
     @property
     def may_truncate(self) -> bool:
         """Whether a new leader may make replicas drop what consumers were already given."""
-        return self.replicated and (self.unclean or not self.epochs or self.set_back)
+        return self.set_back or (self.replicated and (self.unclean or not self.epochs))
 
 
 def facts_of(

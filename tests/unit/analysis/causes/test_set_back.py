@@ -149,6 +149,18 @@ def test_a_topic_that_was_forgotten_may_be_gone() -> None:
     assert verdict(run(*ALONE, gone, faults=[DEAD]), "lost", 55, 60) == "forbidden"
 
 
+@pytest.mark.parametrize("anomaly", ANOMALIES)
+def test_one_of_a_single_replica_too(anomaly: str) -> None:
+    views = (led(1, 0, (1,), elr=()), led(None, 90, (), elr=(), epoch=None, went_back=True))
+
+    def judged(*faults: Any) -> str:
+        seen = seen_by(*views, faults=faults, kafka=kraft("3.9.2"), replicas=1)
+        return verdict(seen, anomaly, 55, 60)
+
+    assert judged(EMPTIED) == "permitted"
+    assert judged(DEAD) == "forbidden"
+
+
 def test_a_struck_broker_is_not_back_by_an_isr_of_before() -> None:
     """kafka2 lost its disk and was out; the ISR of before has it again, and so it leads."""
     emptied = hit("lose-disk", [2], 30)
