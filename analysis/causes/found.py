@@ -83,10 +83,10 @@ def _as_well(cause: Cause, seen: Seen) -> Iterable[Cause]:
         why = cause.why or f"{cause.words}, so what was read before may have been cut off"
         yield replace(cause, kind=READ_APART, outcomes=("in_reads",), sure=False, why=why)
     elif cause.kind is BIT_WHEN_READ:
-        ends = {p: ns for p, ns in seen.read_ended_ns.items() if cause.partition in (None, p)}
-        at_ns, until_ns = cause.at_ns or 0, cause.known_until_ns
-        later = [ended_ns for ended_ns in ends.values() if at_ns < ended_ns]
-        if later or not ends:
+        ended = [ns for p, ns in seen.read_ended_ns.items() if cause.partition in (None, p)]
+        later = [ns for ns in ended if (cause.at_ns or 0) < ns]
+        until_ns = cause.known_until_ns
+        if later or not ended:
             # What it made of a record may look like any value, whenever that was sent or known.
             anything = replace(cause, begun_before_ns=None, known_from_ns=None, known_until_ns=None)
             anything = replace(anything, shown_from_ns=cause.at_ns)
@@ -94,10 +94,7 @@ def _as_well(cause: Cause, seen: Seen) -> Iterable[Cause]:
             # One record was read as another: that one was read where it is not, this one nowhere.
             nowhere = ("in_reads", "other_partition", "never_polled", "before_first")
             yield replace(anything, kind=READ_AS_ANOTHER, outcomes=nowhere)
-        if until_ns is None:
-            stays = bool(later) or not ends
-        else:
-            stays = any(ended_ns < until_ns for ended_ns in later)
-        if stays:
-            anybody = replace(cause, kind=BIT_AT_THE_END, known_from_ns=None, known_until_ns=None)
-            yield replace(anybody, shown_from_ns=cause.at_ns)
+            if until_ns is None or any(ns < until_ns for ns in later):
+                anybody = replace(cause, kind=BIT_AT_THE_END)
+                anybody = replace(anybody, known_from_ns=None, known_until_ns=None)
+                yield replace(anybody, shown_from_ns=cause.at_ns)
