@@ -12,7 +12,7 @@ every partition is; one without a gap is.
 Acks that returned after a healing had begun count where nothing waited for it: the partition had a
 leader by then that no fault had hit and, with acks=all, an ISR of such brokers that was large
 enough. Who is hit no longer when a fault is healed, and was not restarted by that, may take over
-from another.
+from another. A fault whose healing undoes nothing, such as an election, is waited for by nobody.
 
 A healing that began before Kafka could have gone on without it proves nothing. Kafka gives up a
 broker when its session ends, and with acks=all a replica that links keep from fetching within 1.5
@@ -27,7 +27,7 @@ wrote to; whether clients could have found the new leader sooner.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from analysis.causes.states import Partition, State, partitions_of
@@ -167,6 +167,10 @@ def _worst(answers: Sequence[Availability], cluster: Cluster) -> Availability:
 
 def _after(gap: Gap, cluster: Cluster) -> Availability:
     """Whether writes came back by themselves; if not, with what, as the end of a sentence."""
+    if undone := [fault for fault in gap.faults if not cluster.effects(fault).permanent]:
+        gap = replace(gap, faults=undone)
+    elif gap.acked_ns is not None:
+        return Availability(value=True)
     begun_ns, give_up_ns = gap.cause["invoke_ns"], cluster.give_up_ns(gap.cause)
     until_ns = cluster.load_end_ns if gap.acked_ns is None else gap.acked_ns
     healings = gap.healings(until_ns)

@@ -36,6 +36,7 @@ class Effects(BaseModel):
     ends_processes: bool = False
     starts_again: bool = False  # those it ended, itself, some time before it is healed
     halts_processes: bool = False  # they do nothing until it is healed, and then go on
+    permanent: bool = False  # its healing undoes nothing, so that nobody can wait for it
     clients_only: bool = False  # it touches workers, no node of the cluster
     skews_clock_s: float = 0.0  # by so much a node's wall clock is ahead; negative: behind
     topic_settings: dict[str, str] = {}  # of the run's topic, in force from then on

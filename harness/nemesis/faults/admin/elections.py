@@ -136,7 +136,8 @@ def _led_by_anybody(injection: Injection) -> str | None:
 
 def _effects_of_election(options: Options, _: Target) -> Effects:
     """An unclean one is what the topic's setting allows for as long."""
-    return Effects(leadership="anywhere", topic_settings=UNCLEAN if _is_unclean(options) else {})
+    settings = UNCLEAN if _is_unclean(options) else {}
+    return Effects(leadership="anywhere", permanent=True, topic_settings=settings)
 
 
 def _leave(_: Injection) -> None:

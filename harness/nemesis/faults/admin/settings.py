@@ -261,7 +261,7 @@ ADD_PARTITIONS = Verb(
     name="add-partitions",
     undo="leave",
     done="given more partitions",
-    effects=Effects(),
+    effects=Effects(permanent=True),
     options=AddPartitionsOptions,
     needs=(Operated,),
     together=True,

@@ -144,6 +144,19 @@ def test_a_leader_that_no_fault_hit_can_refuse_until_the_followers_are_back(
     assert told.value is value
 
 
+@pytest.mark.parametrize(("verb", "value"), [("elect", True), ("pause", False)])
+def test_nobody_waits_for_a_healing_that_undoes_nothing(
+    tmp_path: Path, verb: str, value: bool
+) -> None:
+    """kafka1 is down until 9 s; what began at 5.3 s hit all, and began to be healed at 5.4 s."""
+    second = fault(verb, "all", ms=5300, for_ms=100, nodes=THREE, healing_took=0, number=1)
+    moved = led("kafka2", 5350, ("kafka2",))
+
+    told = of(tmp_path, LEADER_KILLED, second, moved, gaps=[gap(3000, 6000)])
+
+    assert told.value is value
+
+
 @pytest.mark.parametrize(("acks", "value"), [("1", True), ("all", False)])
 def test_acks_1_waits_for_no_follower(tmp_path: Path, acks: str, value: bool) -> None:
     paused = fault("pause", "followers", ms=3000, for_ms=6000, nodes=OTHERS, healing_took=0)

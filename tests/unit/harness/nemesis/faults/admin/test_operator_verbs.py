@@ -197,5 +197,7 @@ def test_an_unclean_election_permits_what_the_topic_s_setting_would():
     told = VERBS["elect"].effects_at(at, {"how": "unclean"})
 
     assert told == Effects(
-        leadership="anywhere", topic_settings={"unclean.leader.election.enable": "true"}
+        leadership="anywhere",
+        permanent=True,
+        topic_settings={"unclean.leader.election.enable": "true"},
     )
