@@ -46,7 +46,7 @@ test-often: ## the tests on clusters five times: how often each of them failed
 test-s3: ## the test of a Spark cluster whose runs lie in a store, on S3 too (fetches 690 MB of jars once)
 	$(SETUP) --tests
 	@$(BIN)/python -m harness.distribution.jars_for_tests minicluster s3
-	@TEST_S3=1 $(BIN)/python -m pytest tests/live/elsewhere
+	@TEST_S3=1 $(BIN)/python -m pytest tests/live/remote
 
 oracle: ## anomalies, and what permits a record, against their second opinions: N=10000 random histories of each (SEED=1)
 	$(SETUP)

@@ -1,49 +1,80 @@
-"""The check, from run folders to reports: open, check, write.
+"""The check, from histories to reports.
 
     reports = check([Path("results/study-1/20261121T021500Z-42")])
     reports = check(["hdfs://namenode:8020/results/study-1/20261121T021500Z-42"], "spark://host:7077")
 
-All runs are checked in one Spark job. Each run's folder gets `analysis/*.parquet`, report.json,
-report.html and junit.xml, every one replaced in one step: a reader sees the old or the new one. Of
-a run in a store that is its folder there, as far as the store can (analysis.elsewhere.store).
+One path for a folder, a URI and any master: open (a URI is staged: analysis.remote.staged),
+screen and measure (the driver: `prepared`), Spark's rules over suspects
+(analysis.checks.rules), evidence, report. All runs are checked in one Spark job. Each run's folder
+gets `analysis/*.parquet`, report.json, report.html and junit.xml, every one replaced in one step: a
+reader sees the old or the new one. Of a run in a store that is its folder there, as far as the
+store can (analysis.remote.store).
 """
 
 from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from analysis.elsewhere.evidence_place import EvidencePlace, is_local, require_shared
-from analysis.elsewhere.masters import require_master, starting
-from analysis.elsewhere.staged import Staged
-from analysis.elsewhere.store import connect
-from analysis.elsewhere.trouble import TROUBLE, Unreachable, reason_of
-from analysis.frames.history import history_of
-from analysis.measures.by_driver.acked_unseen import acked_unseen
-from analysis.prepared import Prepared, prepared
-from analysis.queries import Queries
-from analysis.report import write
+from analysis.anomalies import ANOMALIES
+from analysis.checks.rules import Rules
+from analysis.evidence.found_rows import COLUMNS
+from analysis.evidence.tables import Folders, written
+from analysis.frames.history import history_of, run_row
+from analysis.measures.fates import Fates, fates_of_files
+from analysis.measures.leadership import acked_unseen
+from analysis.measures.measured import Measured, measured
+from analysis.permission import Permission, permission_of
+from analysis.remote.masters import require_master, starting
+from analysis.remote.shared_place import SharedPlace, is_local, require_shared
+from analysis.remote.staged import Staged
+from analysis.remote.store import connect
+from analysis.remote.trouble import TROUBLE, Unreachable, reason_of
+from analysis.report import results
 from analysis.report.build import report
-from analysis.report.parts import imported
+from analysis.screens.several import Screens, screens
 from analysis.spark.ahead import Ahead
 from analysis.spark.jvm import BIG
 from analysis.spark.session import HERE, make_room_for, session
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, open_run
+from analysis.stored.transactions.circles import Circles, circles_of
+from analysis.stored.transactions.settled import settled_in
 from analysis.verdict.demands import ALONE
 from harness.model.runs.disk import trouble_told
 
 __all__ = ["CheckError", "Unreachable", "check"]
 
-Reports = dict[Path | str, dict[str, Any]]  # by folder or URI
+FEW = 500_000  # operations: as many found rows take some 100 MB
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """What the driver knows of the runs of a check before Spark is asked, and without it: by
+    run_id, in the order of the runs."""
+
+    permissions: Mapping[str, Permission]
+    circles: Mapping[str, Circles | None]
+    facts: Mapping[str, Mapping[str, Any]]  # rows of schema.RUNS
+    screens: Screens | None  # what Spark must still be asked about; None: everything
+    measured: Mapping[str, Measured]
+    acked_unseen: Mapping[str, int]  # counted where it is demanded
+    followed: bool = False  # whether each record is held against samples of replicas, by Spark
+
+    def left(self, operations: int) -> int:
+        """How many of so many operations Spark is left with."""
+        if self.screens is None or self.followed:
+            return operations
+        return self.screens.suspects
 
 
 def check(
@@ -63,84 +94,95 @@ def check(
         require_master(master)
     asked = [run.rstrip("/") if isinstance(run, str) else run.resolve() for run in runs]
     places = list(dict.fromkeys(asked))
-    if any(isinstance(place, str) for place in places):
-        reports = _check_elsewhere(places, master, started)
-    else:
-        reports = _check_folders([Path(place) for place in places], master, started, ahead)
+    if not places:
+        return []
+    with ExitStack() as stack:
+        spark, staged = None, dict[str, Staged]()
+        if uris := [place for place in places if isinstance(place, str)]:
+            # Spark has to be there to reach them. It starts in its ordinary way, which reads what a
+            # user told of connectors and credentials.
+            spark = _started(stack, session(master or HERE, BIG, started=started), master)
+            staged = stack.enter_context(_staged(spark, uris))
+        opened = [_opened(place, staged) for place in places]
+        _check_distinct(opened)
+        ready, spark = _prepared(stack, opened, spark or started, master, ahead)
+        if not is_local(spark) and (folders := [run.path for run in opened if run.uri is None]):
+            require_shared(spark, folders)
+        make_room_for(spark, ready.left(sum(run.operations for run in opened)))
+        here = is_local(spark)
+        place = SharedPlace(
+            folder=opened[0].path / f".check-{results.unique()}",
+            store=None if here else next((each.store for each in staged.values()), None),
+            shared=here,
+        )
+        with _cleared(opened, place):
+            evidence = _evidence(spark, opened, ready, place)
+            with _ending(stack.pop_all() if not staged else ExitStack()):
+                reports = {
+                    run.uri or run.path: _publish(run, evidence, ready, staged.get(run.uri or ""))
+                    for run in opened
+                }
     return [reports[place] for place in asked]
 
 
-def _check_folders(
-    folders: Sequence[Path],
+@contextmanager
+def _staged(spark: SparkSession, uris: Sequence[str]) -> Iterator[dict[str, Staged]]:
+    """Inside the block, runs in stores lie in scratch folders as well; a sentence about such a
+    folder names the run's URI."""
+    staged: dict[str, Staged] = {}
+    with tempfile.TemporaryDirectory(prefix="kafka-harness-") as scratch:
+        try:
+            for number, uri in enumerate(uris):
+                staged[uri] = Staged(store=connect(spark, uri), folder=Path(scratch, str(number)))
+                staged[uri].fetch()
+            yield staged
+        except CheckError as error:
+            words = str(error)
+            for uri in sorted(staged, key=lambda uri: -len(str(staged[uri].folder))):
+                words = words.replace(str(staged[uri].folder), uri)
+            raise CheckError(words) from error
+
+
+def _opened(place: Path | str, staged: Mapping[str, Staged]) -> Run:
+    if isinstance(place, Path):
+        return open_run(place)
+    return replace(open_run(staged[place].folder), uri=place)
+
+
+def _prepared(
+    stack: ExitStack,
+    runs: Sequence[Run],
+    there: SparkSession | None,
     master: str | None,
-    started: SparkSession | None,
     ahead: Ahead | None,
-) -> Reports:
-    runs = [open_run(folder) for folder in folders]
-    _check_distinct(runs)
-    if not runs:
-        return {}
-    operations = sum(run.operations for run in runs)
-    with ExitStack() as stack:
-        there = started or SparkSession.getActiveSession()  # of this thread
-        if master is None and there is None and operations < BIG:
-            ahead = stack.enter_context(ahead or Ahead(scratch=folders[0]))
-            ahead.start()
-            ready = prepared(runs, by_driver=True)
-            size, there = operations, ahead.spark(operations)
-        else:
-            if ahead is not None:
-                ahead.close()
-            ready = prepared(runs, by_driver=True)
-            size = ready.left(operations)
-        start = session(master, size, started=there, scratch=folders[0])
-        spark = _started(stack, start, master)
-        local = is_local(spark)
-        if not local:
-            require_shared(spark, folders)
-        elif ready.screens is not None:
-            make_room_for(spark, ready.left(operations))
-        place = EvidencePlace(folder=_evidence_folder(runs), shared=local)
-        with _cleared(runs, place):
-            answers = answers_of(spark, runs, ready, place)
-            with _ending(stack.pop_all()):
-                return {run.path: _publish(run, answers, ready) for run in runs}
+) -> tuple[Prepared, SparkSession]:
+    """What the driver knows, and a session. Of few runs on this machine it starts meanwhile; else
+    afterwards, when it is known how much is left for it."""
+    operations, scratch = sum(run.operations for run in runs), runs[0].path
+    there = there or SparkSession.getActiveSession()  # of this thread
+    if master is None and there is None and operations < BIG:
+        ahead = stack.enter_context(ahead or Ahead(scratch=scratch))
+        ahead.start()
+        ready = _looked_at(runs)
+        there = ahead.spark(operations)
+        size = operations
+    else:
+        if ahead is not None:
+            ahead.close()
+        ready = _looked_at(runs)
+        size = ready.left(operations)
+    start = session(master, size, started=there, scratch=scratch)
+    return ready, _started(stack, start, master)
 
 
-def _check_elsewhere(
-    places: Sequence[Path | str], master: str | None, started: SparkSession | None
-) -> Reports:
-    """The same where some of them are URIs: Spark has to be there to reach them. It starts in its
-    ordinary way, which reads what a user told of connectors and credentials."""
-    with ExitStack() as stack:
-        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kafka-harness-")))
-        spark = _started(stack, session(master or HERE, BIG, started=started), master)
-        staged: dict[str, Staged] = {}
-        stack.enter_context(_named_by_uri(staged))
-        for number, uri in enumerate(place for place in places if isinstance(place, str)):
-            folder = scratch / str(number)
-            staged[uri] = Staged(store=connect(spark, uri), folder=folder)
-            staged[uri].fetch()
-        folders = [place for place in places if isinstance(place, Path)]
-        if folders and not is_local(spark):
-            require_shared(spark, folders)
-        runs = [
-            replace(open_run(staged[place].folder), uri=place)
-            if isinstance(place, str)
-            else open_run(place)
-            for place in places
-        ]
-        _check_distinct(runs)
-        make_room_for(spark, sum(run.operations for run in runs))
-        store = next(each.store for each in staged.values())
-        place = EvidencePlace(folder=_evidence_folder(runs), store=store, shared=False)
-        ready = prepared(runs, by_driver=False)
-        with _cleared(runs, place):
-            answers = answers_of(spark, runs, ready, place)
-            return {
-                run.uri or run.path: _publish(run, answers, ready, staged.get(run.uri or ""))
-                for run in runs
-            }
+def _looked_at(runs: Sequence[Run]) -> Prepared:
+    try:
+        return prepared(runs)
+    except (OSError, pa.ArrowException) as error:  # each table was whole a moment ago
+        if full := trouble_told(str(error), runs[0].path):
+            raise full from error
+        reason = str(error).split("\n", 1)[0]
+        raise CheckError(f"{runs[0].path}: its history cannot be read: {reason}") from error
 
 
 def _started(
@@ -150,48 +192,64 @@ def _started(
         return stack.enter_context(start)
 
 
-def answers_of(
-    spark: SparkSession, runs: Sequence[Run], ready: Prepared, place: EvidencePlace
-) -> Mapping[str, write.Results]:
-    """What Spark says of runs, and what the driver found, by run_id; evidence is at its place."""
-    asked = None
-    try:
+def prepared(runs: Sequence[Run]) -> Prepared:
+    """Look at these runs."""
+    permissions = {run.run_id: permission_of(run) for run in runs}
+    circles = {run.run_id: circles_of(run) for run in runs}
+    facts = {
+        run.run_id: run_row(run, _causes(run, permissions[run.run_id]), circles[run.run_id])
+        for run in runs
+    }
+    told = screens(runs, facts, runs[0].path)
+    return Prepared(
+        permissions=permissions,
+        circles=circles,
+        facts=facts,
+        screens=told,
+        measured={run.run_id: _measured(run, facts[run.run_id], told) for run in runs},
+        acked_unseen={
+            run.run_id: acked_unseen(run) if ALONE in (run.scenario.get("expect") or {}) else 0
+            for run in runs
+        },
+        followed=any(run.watched and run.watermarks for run in runs),
+    )
+
+
+def _measured(run: Run, facts: Mapping[str, Any], told: Screens | None) -> Measured:
+    fates: Iterable[Fates]
+    if told is None:
+        fates = fates_of_files(run.tables, facts, run.operations, run.path)
+    else:
+        fates = told.by_run[run.run_id].fates()
+    return measured(run.tables, facts, run.operations, fates)
+
+
+def _causes(run: Run, permission: Permission) -> list[Mapping[str, Any]]:
+    settled = settled_in(run) if permission.asks_what_is_settled else None
+    return permission.rows(run.load_start_ns, settled)
+
+
+def _evidence(
+    spark: SparkSession, runs: Sequence[Run], ready: Prepared, place: SharedPlace
+) -> Folders:
+    """Where the evidence of what Spark finds lies."""
+    with ThreadPoolExecutor(1, thread_name_prefix="views") as threads:
+        loaded = threads.submit(results.load_views)
         history = history_of(spark, runs, ready.facts)
-        left = ready.screens.left(spark, history, _left_folder(runs)) if ready.screens else None
-        asked = Queries(history, left=left)
-        found = write.compute(spark, asked, runs, place, ready.measured)
-    except TROUBLE as error:  # whose words the session still has to tell
-        raise _told(runs[0], error) from error
-    finally:
-        if asked is not None:
-            asked.forget()
-    told = {run.run_id: _told_by_driver(run, ready) for run in runs}
-    return {
-        run_id: replace(each, found=replace(each.found, **told[run_id]))
-        for run_id, each in found.items()
-    }
-
-
-def _told_by_driver(run: Run, ready: Prepared) -> dict[str, Any]:
-    """Fields of what was found, of which Spark is not asked."""
-    demanded = ALONE in (run.scenario.get("expect") or {})
-    return {
-        "circles": ready.circles[run.run_id],
-        "acked_unseen": acked_unseen(run) if demanded else 0,
-    }
-
-
-def _evidence_folder(runs: Sequence[Run]) -> Path:
-    return runs[0].path / f".check-{write.unique()}"
-
-
-def _left_folder(runs: Sequence[Run]) -> Path:
-    """Where what a screen has left is until Spark has read it."""
-    return runs[0].path / f".suspects-{write.unique()}"
+        left = ready.screens.left(spark, history, place) if ready.screens else None
+        rules = Rules(history, ANOMALIES, left)
+        few = ready.left(sum(run.operations for run in runs)) <= FEW
+        try:
+            found = rules.found()
+            rows = () if found is None else place.take(found.select(*COLUMNS), few=few)
+            return written(rows, ready.facts, place.folder)
+        finally:
+            rules.forget()
+            loaded.result()
 
 
 @contextmanager
-def _cleared(runs: Sequence[Run], place: EvidencePlace) -> Iterator[None]:
+def _cleared(runs: Sequence[Run], place: SharedPlace) -> Iterator[None]:
     """After the block nothing is there but the reports."""
     try:
         yield
@@ -200,7 +258,7 @@ def _cleared(runs: Sequence[Run], place: EvidencePlace) -> Iterator[None]:
     finally:
         with suppress(CheckError, Unreachable):  # what is left there says less than what happened
             place.clear()
-        for unused in (place.folder, _left_folder(runs), *map(write.unfinished, runs)):
+        for unused in (place.folder, *map(results.unfinished, runs)):
             shutil.rmtree(unused, ignore_errors=True)
 
 
@@ -222,36 +280,18 @@ def _told(run: Run, error: Exception) -> Exception:
     return CheckError(f"{run.path}: Spark could not read its history: {reason}")
 
 
-@contextmanager
-def _named_by_uri(staged: Mapping[str, Staged]) -> Iterator[None]:
-    """Inside the block, a sentence about a scratch folder names the run's URI."""
-    try:
-        yield
-    except CheckError as error:
-        words = str(error)
-        for uri in sorted(staged, key=lambda uri: -len(str(staged[uri].folder))):
-            words = words.replace(str(staged[uri].folder), uri)
-        raise CheckError(words) from error
-
-
-def _publish(
-    run: Run,
-    answers: Mapping[str, write.Results],
-    ready: Prepared,
-    staged: Staged | None = None,
-) -> dict[str, Any]:
+def _publish(run: Run, evidence: Folders, ready: Prepared, staged: Staged | None) -> dict[str, Any]:
     """Write what was found of one run into its folder, the tables first, report.json last."""
-    found = answers[run.run_id]
-    if run.untold:
-        found = replace(
-            found,
-            found=imported.found_as_told(run, found.found),
-            timeline=imported.timeline_as_told(run, found.timeline),
-            sends=imported.sends_as_told(run, found.sends),
-        )
-    made = report(run, found.found, ready.permissions[run.run_id])
-    write.publish_tables(run, found, made)
-    write.publish_texts(run, found, made)
+    told = results.results_of(
+        run,
+        evidence[run.run_id],
+        ready.measured[run.run_id],
+        circles=ready.circles[run.run_id],
+        acked_unseen=ready.acked_unseen[run.run_id],
+    )
+    made = report(run, told.found, ready.permissions[run.run_id])
+    results.publish_tables(run, told, made)
+    results.publish_texts(run, told, made)
     if staged is not None:
         staged.publish()
     return made

@@ -20,9 +20,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from analysis.elsewhere.evidence_place import EvidencePlace
-from analysis.job import answers_of, check
-from analysis.prepared import prepared
+from analysis.anomalies import ANOMALIES
+from analysis.checks.rules import Rules
+from analysis.frames.history import history_of
+from analysis.job import check, prepared
 from analysis.spark.jvm import Jvm, archive_path, jars_folder
 from analysis.spark.session import session
 from analysis.stored.stored_run import open_run
@@ -58,6 +59,14 @@ def main() -> int:
     return 0
 
 
+def rehearse(spark: SparkSession, scratch: Path) -> None:
+    """Check a made-up run in a session that has nothing to do yet, in a folder below `scratch`:
+    what the next check needs is loaded then. One that is interrupted by the check that matters
+    (analysis.spark.ahead) raises."""
+    with tempfile.TemporaryDirectory(prefix=".rehearsal-", dir=scratch) as folder:
+        check([training_run(Path(folder))], started=spark)
+
+
 def remove_unused(folder: Path) -> None:
     """Remove the archives there whose jars are gone; and those that do not say of which jars they
     are made, which no JVM is given any more."""
@@ -75,8 +84,10 @@ def _made_of(archive: Path) -> Path:
 
 def _ask_everything(spark: SparkSession, folder: Path) -> None:
     runs = [open_run(folder)]
-    place = EvidencePlace(folder=folder / ".evidence")
-    answers_of(spark, runs, prepared(runs, by_driver=False), place)
+    rules = Rules(history_of(spark, runs, prepared(runs).facts), ANOMALIES)
+    if (found := rules.found()) is not None:
+        found.toArrow()
+    rules.forget()
 
 
 def training_run(folder: Path) -> Path:

@@ -24,8 +24,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from analysis.compare.compared import by_cell, compare
 from analysis.studies.cells.shares import wilson
+from analysis.studies.compare.compared import by_cell, compare
 from harness.model.runs.ledger import Line, read
 
 FALSE_ALARMS, FOUND, RUNS = 0.05, 0.80, 20

@@ -41,10 +41,10 @@ from analysis.ask.one_query import (
 )
 from analysis.ask.stored_tables import AskedRun, AskError, asked_run
 from analysis.ask.views import RUNS, VIEWS
-from analysis.elsewhere.evidence_place import is_local
-from analysis.elsewhere.masters import started
 from analysis.frames import schema
 from analysis.frames.history import files_frame
+from analysis.remote.masters import started
+from analysis.remote.shared_place import is_local
 from analysis.spark.session import session
 from analysis.stored.run_files import CheckError
 from harness.history.tables import SMALL_TABLES, VALUE_COLUMNS

@@ -27,10 +27,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F  # noqa: N812
-
-from analysis.frames.operations import offset_of, partition_of
 from analysis.stored.replica_samples import Look
 
 
@@ -76,20 +72,3 @@ def election_rows(found: Sequence[Election]) -> list[dict[str, Any]]:
     return [
         {"partition": e.partition, "log_end": e.log_end, "looked_ns": e.looked_ns} for e in found
     ]
-
-
-def is_past() -> Column:
-    """Whether a fate's record was acknowledged past the log end of a leader elected after that.
-
-    Needs the column `elections` beside those of analysis.frames.operations.fates.
-    """
-    place = F.col("acked_place")
-
-    def lacked(election: Column) -> Column:
-        return (
-            (election["partition"] == partition_of(place))
-            & (offset_of(place) >= election["log_end"])
-            & (F.col("acked_ns") < election["looked_ns"])
-        )
-
-    return F.exists("elections", lacked)

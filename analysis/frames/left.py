@@ -1,13 +1,12 @@
 """What a screen has left for Spark: the operations of suspects, and which signs it saw of what.
 
-analysis.screens makes it, analysis.queries asks it.
+analysis.screens makes it, analysis.checks.rules asks it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from pyspark.sql import DataFrame
 
@@ -20,7 +19,5 @@ class Left:
     """What Spark must still be asked about."""
 
     history: History  # operations: those of suspects
-    rows: int  # how many these are
     signs: frozenset[Sign]  # what was seen
     steps: Callable[[], DataFrame]  # analysis.frames.steps
-    facts: Mapping[str, Mapping[str, Any]]  # rows of schema.RUNS, by run_id

@@ -222,16 +222,6 @@ RUNS = _struct(
     circular=ArrayType(CIRCULAR),
     corrupt=ArrayType(_LONG),  # the places of payloads whose checksum is wrong
 )
-DRAWN = _struct(  # analysis.measures.drawn_sends: which sends the page draws one by one
-    run_id=_STRING,
-    p99_ms=_DOUBLE,  # of acks; null without any
-    p999_ms=_DOUBLE,
-    max_ms=_DOUBLE,
-    others=_LONG,  # sends of each sort are drawn whose number is below
-    slow=_LONG,
-    slowest=_LONG,
-    unacked=_LONG,
-)
 EVIDENCE = _struct(
     run_id=_STRING,
     anomaly=_STRING,

@@ -38,6 +38,13 @@ from analysis.stored.stored_run import Run
 from harness.model.effects import Effects
 
 Row = Mapping[str, Any]
+POSITIONS = ("CP", "AP", "both", "neither", "unknown")
+_BY_LETTERS: Mapping[tuple[Any, Any], str] = {
+    (False, True): "CP",
+    (True, False): "AP",
+    (True, True): "both",  # CA in a report
+    (False, False): "neither",
+}
 CHECKED_EVERY = 1.5  # the ISR is checked every half of replica.lag.time.max.ms
 
 
@@ -233,3 +240,15 @@ def _until(gap: Gap, cluster: Cluster) -> str:
     if after and after.leader == before and any(before in fault["nodes"] for fault in ended):
         return "until the leader came back"
     return f"before the healing of the fault{'s' if len(gap.faults) > 1 else ''} began"
+
+
+def position_of(cap: Mapping[str, Any]) -> str:
+    """Where a run stood between consistent and available, by the `cap` of a report: one of
+    POSITIONS, unknown where a letter is.
+
+    CP kept what it acknowledged and stopped accepting writes until the fault was healed, AP went on
+    and lost some, *both* went on and lost nothing, *neither* stopped and lost some.
+    """
+    letters = cap.get("available"), cap.get("consistent")
+    known = all(isinstance(letter, bool) for letter in letters)
+    return _BY_LETTERS[letters] if known else "unknown"

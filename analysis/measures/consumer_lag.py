@@ -12,54 +12,68 @@ where nothing was acked or read in it, the one before. A reader begins at offset
 Cannot see: records without an ack, which make the log longer; a reader's commits; what the last
 slice of an outage hides: within a slice, the furthest counts; a reader that was given nothing.
 
-Spark finds both ends, a row a slice, and all else is a pure function over these.
+Both ends are found in one pass over the operations (`Positions`), and all else is a pure function
+over these.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812
+import numpy as np
 
-from analysis.frames.history import History
-from analysis.frames.operations import is_ack
+from analysis.measures.latency_and_rates import GROUP
+from analysis.stored.batches import NONE, Batch, Mask
 from analysis.stored.stored_run import Run
 
 Row = Mapping[str, Any]
 SLICES, FEWEST = 400, 20
 ROWS = 40_000  # a run's slices times its partitions, about
-GROUP = "consumer group"
 
 
-def positions(history: History) -> DataFrame:
-    """One row a slice of the load, partition and reader (null: the log): run_id, slice_ns, slice,
+class Positions:
+    """One row per slice of the load, partition and reader (None: the log): slice_ns, slice,
     partition, reader, position (the offset after the furthest)."""
-    load_ns = F.col("load_end_ns") - F.col("load_start_ns")
-    many = F.floor(F.lit(ROWS) / F.greatest(F.size("ends"), F.lit(1)))
-    slices = F.greatest(F.lit(FEWEST), F.least(F.lit(SLICES), many))
-    slice_ns = F.greatest("bucket_ns", F.ceil(load_ns / slices))
-    runs = history.runs.select("run_id", "load_start_ns", "load_end_ns", slice_ns.alias("slice_ns"))
-    given = F.col("f").isin("read", "poll") & (F.col("type") == "ok")
-    reader = F.when(F.col("f") == "poll", GROUP).when(F.col("f") == "read", F.col("process"))
-    number = F.floor((F.col("end_ns") - F.col("load_start_ns")) / F.col("slice_ns"))
-    return (
-        history.operations.where((is_ack() | given) & F.col("offset").isNotNull())
-        .join(F.broadcast(runs), on="run_id", how="inner")
-        .where(F.col("end_ns") <= F.col("load_end_ns"))
-        .select(
-            "run_id",
-            "slice_ns",
-            F.greatest(F.lit(0), number).alias("slice"),  # the warm-up's are where it begins
-            "partition",
-            reader.alias("reader"),
-            "offset",
-        )
-        .groupBy("run_id", "slice_ns", "slice", "partition", "reader")
-        .agg((F.max("offset") + 1).alias("position"))
-    )
+
+    def __init__(self, run: Mapping[str, Any]) -> None:
+        self._run = run
+        load_ns = run["load_end_ns"] - run["load_start_ns"]
+        many = max(FEWEST, min(SLICES, ROWS // max(len(run["ends"]), 1)))
+        self._slice_ns = max(run["bucket_ns"], int(np.ceil(load_ns / many)))
+        self._furthest: dict[tuple[str | None, int, int], int] = {}
+
+    def see(self, batch: Batch) -> None:
+        """Look at a batch's acks and deliveries."""
+        known = (batch.offset != NONE) & (batch.end_ns != NONE) & batch.ended("ok")
+        known &= batch.end_ns <= self._run["load_end_ns"]
+        for reader, name in ((None, "send"), (batch.process, "read"), (GROUP, "poll")):
+            if np.any(mine := known & batch.did(name)):
+                self._look(reader, batch, mine)
+
+    def _look(self, reader: str | None, batch: Batch, mine: Mask) -> None:
+        since_ns = batch.end_ns[mine] - self._run["load_start_ns"]
+        number = np.maximum(0, np.floor(since_ns / self._slice_ns).astype(np.int64))
+        partition, offset = batch.partition[mine], batch.offset[mine]
+        wide = int(partition.max()) + 1
+        first = int(number.min())
+        furthest = np.full((int(number.max()) - first + 1) * wide, NONE)
+        np.maximum.at(furthest, (number - first) * wide + partition, offset)
+        for place in np.flatnonzero(furthest != NONE):
+            key = reader, int(place // wide) + first, int(place % wide)
+            self._furthest[key] = max(self._furthest.get(key, NONE), int(furthest[place]))
+
+    def rows(self) -> Iterator[Row]:
+        """One for each slice, partition and reader."""
+        for (reader, number, partition), offset in self._furthest.items():
+            yield {
+                "slice_ns": self._slice_ns,
+                "slice": number,
+                "partition": partition,
+                "reader": reader,
+                "position": offset + 1,
+            }
 
 
 def lag(run: Run, rows: Sequence[Row]) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ so that the same run always gives the same picture. The slowest ack is always am
 
     9,989 acked, 8 failed, 3 in doubt  =>  those 11, the 100 slower than p99, 1,000 of the others
 
-The sizes of the sorts are known from the counts, so that this is one more pass without a shuffle.
+The sizes of the sorts are known from the counts, so that this is one more pass.
 
 Cannot see: which send of a large sort would have said most; outages without many sends (the
 timeline shows p99 of every bucket).
@@ -15,46 +15,42 @@ timeline shows p99 of every bucket).
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.types import ArrayType
+import numpy as np
+import numpy.typing as npt
 
-from analysis.frames import schema
-from analysis.frames.history import History
-from analysis.frames.operations import is_ack, is_send
 from analysis.measures.latency_and_rates import hundredths
+from analysis.stored.batches import NONE, TYPES, Batch
+from analysis.stored.columns import Numbers
 from analysis.stored.stored_run import Run
 
 Row = Mapping[str, Any]
 EACH = 1_000  # of a sort
 DRAWS = 1 << 31  # a send's number is one of these, and is drawn if it is below its sort's
-
-
-def sends(history: History) -> DataFrame:
-    """Every send with the number that decides whether it is drawn: run_id, type, due_ns, end_ns
-    (null: it never ended), ms (until its end), acked, draw."""
-    ended_ns = F.col("end_ns") - F.col("intended_ns")
-    return history.operations.where(is_send()).select(
-        "run_id",
-        "type",
-        F.col("intended_ns").alias("due_ns"),
-        "end_ns",
-        (hundredths(ended_ns) / 100).alias("ms"),  # as the quantiles that it is compared with
-        is_ack().alias("acked"),
-        F.shiftrightunsigned(F.xxhash64(F.crc32("process"), "id"), 33).alias("draw"),
+# Those of XXH64, as Spark's `xxhash64` computes it: it begins with 42, and hashes each column with
+# the last's hash.
+_P1, _P2, _P3, _P4, _P5 = (
+    np.uint64(prime)
+    for prime in (
+        0x9E3779B185EBCA87,
+        0xC2B2AE3D27D4EB4F,
+        0x165667B19E3779F9,
+        0x85EBCA77C2B2AE63,
+        0x27D4EB2F165667C5,
     )
+)
+_SEED = 42
+_Hashes = npt.NDArray[np.uint64]
 
 
-def limits(run_id: str, counts: Row, quantiles: Mapping[str, float]) -> Row:
-    """Of which sort sends are drawn below which number: a row of schema.DRAWN, from the run's
+def limits(counts: Row, quantiles: Mapping[str, float]) -> Row:
+    """Of which sort sends are drawn below which number: from the run's
     counts and the quantiles of its acks (empty without any)."""
     acked, whole = counts["acked"], counts["failed"] + counts["indeterminate"]
     return {
-        "run_id": run_id,
         "p99_ms": quantiles.get("p99"),
         "p999_ms": quantiles.get("p999"),
         "max_ms": quantiles.get("max"),
@@ -65,15 +61,28 @@ def limits(run_id: str, counts: Row, quantiles: Mapping[str, float]) -> Row:
     }
 
 
-def drawn(table: DataFrame, rows: Sequence[Row]) -> DataFrame:
-    """The sends of `sends` that are drawn, by the rows of `limits`."""
-    parsed = F.from_json(F.lit(json.dumps(rows)), ArrayType(schema.DRAWN))
-    runs = table.sparkSession.range(1).select(F.inline(parsed))
-    return (
-        table.join(F.broadcast(runs), on="run_id", how="inner")
-        .where((F.col("draw") < _limit()) | (F.col("acked") & (F.col("ms") >= F.col("max_ms"))))
-        .select("run_id", "type", "due_ns", "end_ns")
-    )
+def drawn(batches: Iterable[Batch], limits: Mapping[str, Any]) -> Iterator[Row]:
+    """The sends that are drawn: type, due_ns, end_ns (None: it never ended); `limits` as told by
+    the function of that name."""
+    for batch in batches:
+        send = batch.did("send")
+        acked, known = batch.ended("ok"), batch.end_ns != NONE
+        ms = hundredths(batch.end_ns - np.where(known, batch.intended_ns, batch.end_ns)) / 100
+        below = np.full(len(send), limits["others"])
+        for name, least in (("slow", "p99_ms"), ("slowest", "p999_ms")):
+            if limits[least] is not None:
+                below = np.where(ms > limits[least], limits[name], below)
+        below = np.where(acked, below, limits["unacked"])
+        draw = (_hashed(batch.process, batch.id) >> np.uint64(33)).astype(np.int64)
+        mine = draw < below
+        if limits["max_ms"] is not None:
+            mine |= acked & (ms >= limits["max_ms"])
+        for place in np.flatnonzero(send & mine).tolist():
+            yield {
+                "type": TYPES[batch.type[place]],
+                "due_ns": int(batch.intended_ns[place]),
+                "end_ns": int(batch.end_ns[place]) if known[place] else None,
+            }
 
 
 def points(run: Run, rows: Sequence[Row]) -> list[dict[str, Any]]:
@@ -95,16 +104,27 @@ def _end(run: Run, row: Row) -> int:
     return max(run.load_end_ns, row["due_ns"]) if ended_ns is None else int(ended_ns)
 
 
-def _limit() -> Column:
-    """The number below which a send of this sort is drawn."""
-    return (
-        F.when(~F.col("acked"), F.col("unacked"))
-        .when(F.col("ms") > F.col("p999_ms"), F.col("slowest"))
-        .when(F.col("ms") > F.col("p99_ms"), F.col("slow"))
-        .otherwise(F.col("others"))
-    )
-
-
 def _below(size: float) -> int:
     """So many numbers that about EACH of this many sends are below."""
     return DRAWS if size <= EACH else int(DRAWS * EACH / size)
+
+
+def _hashed(process: str, numbers: Numbers) -> _Hashes:
+    """As Spark's `xxhash64(crc32(process), number)`."""
+    seed = np.full(1, _SEED, dtype=np.uint64)
+    crc = np.array([zlib.crc32(process.encode())], dtype=np.uint64)
+    return _xxh64(numbers.view(np.uint64), _xxh64(crc, seed))
+
+
+def _xxh64(numbers: _Hashes, seed: _Hashes) -> _Hashes:
+    told = (seed + _P5 + np.uint64(8)) ^ (_turned(numbers * _P2, 31) * _P1)
+    told = _turned(told, 27) * _P1 + _P4
+    told = (told ^ (told >> np.uint64(33))) * _P2
+    told = (told ^ (told >> np.uint64(29))) * _P3
+    last: _Hashes = told ^ (told >> np.uint64(32))
+    return last
+
+
+def _turned(numbers: _Hashes, bits: int) -> _Hashes:
+    turned: _Hashes = (numbers << np.uint64(bits)) | (numbers >> np.uint64(64 - bits))
+    return turned

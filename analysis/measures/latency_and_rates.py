@@ -8,7 +8,7 @@ load ended: else a reader that leaves out what is late would be a fast one.
 
 Quantiles are of latencies rounded to four significant digits, and to 0.01 ms at the least, as
 HdrHistogram does: each is off by at most 0.05 %, or by 0.005 ms where that is more. So latencies
-are counted, not sorted. Between two ranks Spark's `percentile` interpolates.
+are counted, not sorted. Between two ranks it is interpolated.
 
     two sends due at 1 s and 2 s, given to a consumer at 1.1 s and never    the load ends at 10 s
     =>  delivery after 0.1 s and 8 s
@@ -27,178 +27,272 @@ the consumer group together. Looking one record up (`lookup`) is no delivery of 
     consumer-0 reads 0, 1, 1 and 0          =>  2 redeliveries
     consumer-0 and consumer-1 read 0 each   =>  nothing: they follow the log on their own
     one member polls 0, then another does   =>  1 redelivery
+
+What is null is true of nothing that is counted, as in SQL: an acked record without an offset lies
+neither below the log's start nor past a log end.
 """
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from analysis.checks.loss import is_below_start, is_readable, is_unacknowledged_lost, lost
-from analysis.frames.elections import is_past
-from analysis.frames.history import History
-from analysis.frames.operations import (
-    ACKED,
-    FAILED,
-    UNASKED,
-    UNKNOWN,
-    is_ack,
-    is_delivery,
-    is_final,
-    is_processed,
-    is_send,
-)
+import numpy as np
 
+from analysis.frames.operations import ACKED, FAILED, OFFSET_BITS, UNASKED, UNKNOWN
+from analysis.measures.fates import Fates, offset_of
+from analysis.stored.batches import NONE, Batch, Mask
+from analysis.stored.columns import Numbers
+
+Row = dict[str, Any]
 ABORTED_NAME = "_ABORTED"  # docs/history.md, "In a transaction"
 UNITS_NS = (10**4, 10**5, 10**6, 10**7)  # what latencies are rounded to: each up to 10,000 of it
 PLACES = 6  # of a quantile, in ms
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999, "max": 1.0}
+GROUP = "consumer group"  # the reader that all its members are together
+_SHIFT = 40  # of a bucket's number above a latency
+_WIDE = 1 << 20  # numbers that are counted by their place in an array
+_FINAL = -1  # the bucket of the final read
 
 
-def counts(history: History) -> DataFrame:
-    """One row a run (bucket null) and one for each of its buckets, numbered from the load's start:
-    how many operations of each sort, and `latency_ms`, the latency quantiles of acks.
+class Tally:
+    """How often numbers were seen: few different ones."""
 
-    Operations are counted by what tells them apart first, and all sums are of these few rows.
-    Latencies are counted apart, since sends are few of the rows, and in files of their own.
-    """
-    runs = F.broadcast(history.runs.select("run_id", "load_start_ns", "bucket_ns", "alone"))
-    apart = {
-        "ended": F.col("end_ns").isNotNull(),
-        "placed": F.col("offset").isNotNull(),
-        "aborted": F.coalesce(F.col("error") == ABORTED_NAME, F.lit(False)),
-        "alone": is_ack() & (F.size("alone") > 0) & F.exists("alone", _within),
-    }
-    totals = {name: F.sum(F.when(sort, F.col("times"))) for name, sort in _sorts().items()}
-    counted = (
-        history.operations.join(runs, on="run_id", how="inner")
-        .select("run_id", _bucket(), "f", "type", *[how.alias(name) for name, how in apart.items()])
-        .groupBy("run_id", "bucket", "f", "type", *apart)
-        .agg(F.count(F.lit(1)).alias("times"))
-        .groupingSets([["run_id"], ["run_id", "bucket"]], "run_id", "bucket")
-        .agg(*[F.coalesce(total, F.lit(0)).alias(name) for name, total in totals.items()])
-    )
-    return counted.join(
-        _latencies(history).withColumnsRenamed({"run_id": "run", "bucket": "of_bucket"}),
-        on=(F.col("run_id") == F.col("run")) & F.col("bucket").eqNullSafe(F.col("of_bucket")),
-        how="left",
-    ).drop("run", "of_bucket")
+    def __init__(self) -> None:
+        self._seen: list[tuple[Numbers, Numbers]] = []
 
+    def see(self, numbers: Numbers) -> None:
+        """Count them."""
+        if not len(numbers):
+            return
+        least = int(numbers.min())
+        if int(numbers.max()) - least < _WIDE:
+            times = np.bincount(numbers - least)
+            different = np.flatnonzero(times)
+            self._seen.append((different + least, times[different]))
+        else:
+            self._seen.append(np.unique(numbers, return_counts=True))
+        if len(self._seen) > 64:
+            self._seen = [self.told]
 
-def _latencies(history: History) -> DataFrame:
-    """The quantiles of acks, `latency_ms`, of each run and each of its buckets."""
-    runs = F.broadcast(history.runs.select("run_id", "load_start_ns", "bucket_ns"))
-    took = hundredths(F.col("end_ns") - F.col("intended_ns"))
-    return (
-        history.operations.where(is_ack())
-        .join(runs, on="run_id", how="inner")
-        .groupBy("run_id", _bucket(), took.alias("took"))
-        .agg(F.count(F.lit(1)).alias("times"))
-        .groupingSets([["run_id"], ["run_id", "bucket"]], "run_id", "bucket")
-        .agg(quantiles("took", F.col("times")).alias("latency_ms"))
-    )
+    @property
+    def told(self) -> tuple[Numbers, Numbers]:
+        """The numbers, in order, and how often each was seen."""
+        if not self._seen:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        numbers = np.concatenate([each for each, _ in self._seen])
+        different, place = np.unique(numbers, return_inverse=True)
+        times = np.zeros(len(different), np.int64)
+        np.add.at(times, place, np.concatenate([each for _, each in self._seen]))
+        return different, times
 
 
-def _bucket() -> Column:
-    """The bucket of time in which an operation counts; of the final read -1."""
-    since_ns = F.coalesce("end_ns", "start_ns") - F.col("load_start_ns")
-    number = F.floor(since_ns / F.col("bucket_ns"))
-    return F.when(~is_final(), number).otherwise(-1).alias("bucket")
+class Counts:
+    """A row for the run (bucket None) and one for each of its buckets, numbered from the load's
+    start: how many operations of each sort, and `latency_ms`, the latency quantiles of acks."""
+
+    def __init__(self, run: Mapping[str, Any]) -> None:
+        self._run = run
+        self._tallies: dict[str, Tally] = defaultdict(Tally)
+        self._latencies = Tally()
+
+    def see(self, batch: Batch) -> None:
+        """Count a batch."""
+        known = batch.end_ns != NONE
+        ended_ns = np.where(known, batch.end_ns, batch.start_ns)
+        since_ns = ended_ns - self._run["load_start_ns"]
+        final = batch.did("final-read")
+        bucket = np.floor(since_ns / self._run["bucket_ns"]).astype(np.int64)
+        bucket = np.where(final, _FINAL, bucket)
+        for name, sort in self._sorts(batch, known).items():
+            self._tallies[name].see(bucket[sort])
+        acked = batch.did("send") & batch.ended("ok") & known
+        took = hundredths(batch.end_ns[acked] - batch.intended_ns[acked])
+        took = np.minimum(took, (1 << _SHIFT) - 1)  # 127 days
+        self._latencies.see((bucket[acked] << _SHIFT) | took)
+
+    def _sorts(self, batch: Batch, known: Mask) -> dict[str, Mask]:
+        send, ok, fail = batch.did("send"), batch.ended("ok"), batch.ended("fail")
+        lookup, acked = batch.did("lookup"), send & ok
+        return {
+            "sends": send,
+            "acked": acked,
+            "acked_without_offset": acked & (batch.offset == NONE),
+            "acked_isr_alone": acked & self._alone(batch),
+            "failed": send & fail,
+            "aborted": send & fail & batch.failed_by(ABORTED_NAME),
+            "indeterminate": send & batch.ended("info"),
+            "reads": batch.did("read"),
+            "deliveries": batch.did("read", "lookup", "poll") & ok,
+            "lookups": lookup,
+            "lookups_not_found": lookup & ~ok & known,
+            "final_read_records": batch.did("final-read"),
+            "processed": batch.did("process") & ok,
+            "commits": batch.did("commit") & ok,
+            "all": np.ones(len(send), dtype=bool),
+        }
+
+    def _alone(self, batch: Batch) -> Mask:
+        within = np.zeros(len(batch.f), dtype=bool)
+        for alone in self._run["alone"]:
+            since = batch.end_ns >= alone["from_ns"]
+            mine = batch.partition == alone["partition"]
+            within |= mine & since & (batch.end_ns < alone["to_ns"])
+        return within
+
+    def rows(self) -> Iterator[Row]:
+        """One for the run, and one for each bucket."""
+        told = {name: tally.told for name, tally in self._tallies.items()}
+        if "all" not in told:
+            return
+        by_bucket = {
+            name: dict(zip(*(each.tolist() for each in pair), strict=True))
+            for name, pair in told.items()
+        }
+        buckets = by_bucket.pop("all")
+        quantiles = self._quantiles()
+        whole = {name: sum(times.values()) for name, times in by_bucket.items()}
+        yield {"bucket": None, **whole, "latency_ms": quantiles.get(None)}
+        for bucket in buckets:
+            counted = {name: times.get(bucket, 0) for name, times in by_bucket.items()}
+            yield {"bucket": bucket, **counted, "latency_ms": quantiles.get(bucket)}
+
+    def _quantiles(self) -> dict[int | None, list[float]]:
+        key, times = self._latencies.told
+        if not len(key):
+            return {}
+        took, bucket = key & ((1 << _SHIFT) - 1), key >> _SHIFT
+        order = np.argsort(took, kind="stable")
+        found: dict[int | None, list[float]] = {None: quantiles(took[order], times[order])}
+        firsts = np.flatnonzero(np.diff(bucket, prepend=bucket[0] - 1))
+        for first, last in zip(firsts, [*firsts[1:], len(key)], strict=True):
+            found[int(bucket[first])] = quantiles(took[first:last], times[first:last])
+        return found
 
 
-def _sorts() -> dict[str, Column]:
-    """What each count is of."""
-    kind, lookup = F.col("type"), F.col("f") == "lookup"
-    return {
-        "sends": is_send(),
-        "acked": is_ack(),
-        "acked_without_offset": is_ack() & ~F.col("placed"),
-        "acked_isr_alone": F.col("alone"),
-        "failed": is_send() & (kind == "fail"),
-        "aborted": is_send() & (kind == "fail") & F.col("aborted"),
-        "indeterminate": is_send() & (kind == "info"),
-        "reads": F.col("f") == "read",
-        "deliveries": is_delivery(),
-        "lookups": lookup,
-        "lookups_not_found": lookup & (kind != "ok") & F.col("ended"),
-        "final_read_records": is_final(),
-        "processed": is_processed(),
-        "commits": (F.col("f") == "commit") & (kind == "ok"),
-    }
-
-
-def landings(fates: DataFrame, runs: DataFrame) -> DataFrame:
-    """One row a run: what became of sends in doubt, of records acked below the log's start and of
-    what an elected leader did not have (analysis.frames.elections), and `delivery_ms`, its latency
-    quantiles."""
-    doubt = F.col("sent").isin(UNKNOWN, UNASKED)
-    landed, whole = F.col("first_place").isNotNull(), F.col("complete")
-    had_ns = F.coalesce("delivered_ns", F.when(_waits_in_vain(), F.col("load_end_ns")))
-    late = F.when(F.col("sent").isNotNull(), hundredths(had_ns - F.col("intended_ns")))
-    gone, past = lost().holds, is_past()
-    known = F.broadcast(runs.select("run_id", "elections", "load_end_ns", "tailing", "grouped"))
-    return (
-        fates.join(known, on="run_id", how="inner")
-        .groupBy("run_id")
-        .agg(
-            F.count_if(doubt & landed).alias("indeterminate_landed"),
-            F.count_if(doubt & ~landed & whole).alias("indeterminate_not_landed"),
-            F.count_if(is_below_start()).alias("acked_below_log_start"),
-            F.count_if(is_unacknowledged_lost()).alias("unacknowledged_lost"),
-            F.count_if(past & gone).alias("lost_past_log_end"),
-            F.count_if(past & landed).alias("kept_past_log_end"),
-            quantiles(late).alias("latency_ms"),
-        )
-    )
-
-
-def redeliveries(operations: DataFrame) -> DataFrame:
-    """One row for each run in which anything was delivered: how many redeliveries there were."""
-    in_group = F.col("f") == "poll"
-    reader = F.when(~in_group, F.xxhash64("process")).otherwise(0)  # of a text: longer to compare
-    bucket = F.bitmap_bucket_number(F.col("offset")).alias("bucket")
-    # One bit for each offset: no row is shuffled.
-    offsets = F.bitmap_count(F.bitmap_construct_agg(F.bitmap_bit_position(F.col("offset"))))
-    return (
-        # A look-up seeks its record: the same consumer may have been given it by a read before.
-        operations.where(is_delivery() & (F.col("f") != "lookup"))
-        .groupBy("run_id", reader.alias("reader"), "partition", bucket)
-        .agg((F.count("*") - offsets).alias("again"))
-        .groupBy("run_id")
-        .agg(F.sum("again").alias("redeliveries"))
-    )
-
-
-def _waits_in_vain() -> Column:
-    """Whether a record that was due within the load is there, somebody reads, and never had it."""
-    landed = F.col("first_place").isNotNull() & (F.col("sent") != FAILED)
-    there = landed | ((F.col("sent") == ACKED) & is_readable())
-    due = F.col("intended_ns") < F.col("load_end_ns")
-    return there & due & (F.col("tailing") | F.col("grouped"))
-
-
-def _within(alone: Column) -> Column:
-    """Whether an operation ended in this time of its partition's."""
-    ended = F.col("end_ns")
-    return (
-        (alone["partition"] == F.col("partition"))
-        & (ended >= alone["from_ns"])
-        & (ended < alone["to_ns"])
-    )
-
-
-def hundredths(length_ns: Column) -> Column:
-    """A time in hundredths of a millisecond, to four significant digits, beyond 100 s to 10 ms: few
+def hundredths(length_ns: Numbers) -> Numbers:
+    """Times in hundredths of a millisecond, to four significant digits, beyond 100 s to 10 ms: few
     distinct numbers, so that they can be counted."""
-    unit_ns = F.lit(UNITS_NS[-1])
+    unit_ns = np.full(len(length_ns), UNITS_NS[-1])
     for unit in reversed(UNITS_NS[:-1]):
-        unit_ns = F.when(length_ns < unit * 10_000, unit).otherwise(unit_ns)
-    return F.floor((length_ns + unit_ns / 2) / unit_ns) * (unit_ns / UNITS_NS[0]).cast("bigint")
+        unit_ns = np.where(length_ns < unit * 10_000, unit, unit_ns)
+    units = np.floor((length_ns + unit_ns / 2) / unit_ns).astype(np.int64)
+    told: Numbers = units * (unit_ns // UNITS_NS[0])
+    return told
 
 
-def quantiles(latency: Column | str, times: Column | int = 1) -> Column:
-    """The quantiles, in ms, of latencies in hundredths, each seen so many times."""
-    ranks = F.array(*[F.lit(q) for q in QUANTILES.values()])
-    found = F.percentile(latency, ranks, times)
-    # Between two hundredths lie thousandths of these at most: the rest is floating point's.
-    return F.transform(found, lambda each: F.round(each / 100, PLACES))
+def quantiles(ordered: Numbers, times: Numbers) -> list[float]:
+    """Of hundredths in order, each seen so many times, in ms."""
+    upto = np.cumsum(times)
+    rank = (int(upto[-1]) - 1) * np.array(list(QUANTILES.values()))
+    low, high = np.floor(rank), np.ceil(rank)
+    lower, higher = (ordered[np.searchsorted(upto, each + 1)] for each in (low, high))
+    between = (high - rank) * lower + (rank - low) * higher
+    told = np.where(lower == higher, lower, between)
+    return [round(float(each) / 100, PLACES) for each in told]
+
+
+class Landings:
+    """What became of sends in doubt, of records acked below the log's start and of what an elected
+    leader did not have (analysis.frames.elections), and `latency_ms`, the latency quantiles of
+    deliveries. Fates come in parts, each value once, those without a home too."""
+
+    def __init__(self, run: Mapping[str, Any]) -> None:
+        self._run = run
+        self._counts: Counter[str] = Counter()
+        self._latencies = Tally()
+        self._seen = False
+
+    def see(self, fates: Fates) -> None:
+        """Count some values."""
+        if not len(fates.value):
+            return
+        self._seen = True
+        absent, offset = fates.absent, offset_of(fates.acked_place)
+        below = (offset != NONE) & (offset < fates.log_start)
+        gone = absent & ((fates.complete & ~below) | (fates.passed & fates.one_copy))
+        doubt = (fates.sent == UNKNOWN) | (fates.sent == UNASKED)
+        unasked = (fates.sent == UNASKED) & (fates.log_start == 0)
+        past = self._is_past(fates, offset)
+        sorts = {
+            "indeterminate_landed": doubt & ~absent,
+            "indeterminate_not_landed": doubt & absent & fates.complete,
+            "acked_below_log_start": absent & below,
+            "unacknowledged_lost": unasked & absent & fates.complete,
+            "lost_past_log_end": past & gone,
+            "kept_past_log_end": past & ~absent,
+        }
+        for name, sort in sorts.items():
+            self._counts[name] += int(np.count_nonzero(sort))
+        self._latencies.see(self._late(fates))
+
+    def _is_past(self, fates: Fates, offset: Numbers) -> Mask:
+        """As analysis.frames.elections.is_past: acked, and with an offset."""
+        past, known = np.zeros(len(offset), dtype=bool), fates.acked_ns != NONE
+        for election in self._run["elections"]:
+            mine = known & (fates.acked_place >> OFFSET_BITS == election["partition"])
+            since = fates.acked_ns < election["looked_ns"]
+            past |= mine & since & (offset >= election["log_end"])
+        return past
+
+    def _late(self, fates: Fates) -> Numbers:
+        """How late each record was given to somebody that is known to be late, in hundredths."""
+        had_ns = fates.delivered_ns
+        if self._run["tailing"] or self._run["grouped"]:
+            waits = (had_ns == NONE) & self._is_there(fates)
+            had_ns = np.where(waits, self._run["load_end_ns"], had_ns)
+        timed = (had_ns != NONE) & (fates.intended_ns != NONE)
+        return hundredths(had_ns[timed] - fates.intended_ns[timed])
+
+    def _is_there(self, fates: Fates) -> Mask:
+        """Whether a record that was due within the load is there for those who read."""
+        landed = ~fates.absent & (fates.sent != FAILED)
+        there = landed | ((fates.sent == ACKED) & fates.readable)
+        return np.asarray(there & (fates.intended_ns < self._run["load_end_ns"]))
+
+    def row(self) -> Row:
+        """The one row; {} of a run without any value."""
+        if not self._seen:
+            return {}
+        numbers, times = self._latencies.told
+        return {**self._counts, "latency_ms": quantiles(numbers, times) if len(numbers) else None}
+
+
+class Redeliveries:
+    """How many redeliveries there were: which offsets each reader has had."""
+
+    def __init__(self, operations: int) -> None:
+        self._most = 16 * operations + (1 << 20)  # beyond it a bit an offset would be too much
+        self._had: dict[tuple[str, int], Mask] = {}
+        self._far: dict[tuple[str, int], list[Numbers]] = defaultdict(list)
+        self._given = 0
+
+    def see(self, batch: Batch) -> None:
+        """Look at a batch's deliveries."""
+        for reader, name in ((batch.process, "read"), (GROUP, "poll")):
+            mine = batch.did(name) & batch.ended("ok")
+            offset, partition = batch.offset[mine], batch.partition[mine]
+            self._given += len(offset)
+            for each in np.unique(partition).tolist():
+                # A reader may be named as the group is: `poll` alone is the group's.
+                self._mark((f"{name} {reader}", each), offset[partition == each])
+
+    def _mark(self, whose: tuple[str, int], offsets: Numbers) -> None:
+        if np.any(far := offsets > self._most):
+            self._far[whose].append(offsets[far])
+            offsets = offsets[~far]
+        had = self._had.get(whose, np.zeros(0, dtype=bool))
+        most = int(offsets.max(initial=-1)) + 1
+        if most > len(had):
+            had = np.concatenate((had, np.zeros(max(most, 2 * len(had)) - len(had), dtype=bool)))
+            self._had[whose] = had
+        had[offsets] = True
+
+    def row(self) -> Row:
+        """{} of a run in which nothing was delivered."""
+        if not self._given:
+            return {}
+        had = sum(int(np.count_nonzero(each)) for each in self._had.values())
+        had += sum(len(np.unique(np.concatenate(each))) for each in self._far.values())
+        return {"redeliveries": self._given - had}

@@ -21,7 +21,7 @@ or how much earlier it was (acks within some ms of a change may count for the wr
 prefers to lead, for the assignment is not in the history. A partition without a leader counts for
 nobody, nor does one of which nobody has told yet.
 
-Spark counts acks between two *cuts*, and all else is pure functions over what is small.
+Acks are counted between two *cuts*, and all else is pure functions over what is small.
 """
 
 from __future__ import annotations
@@ -32,17 +32,20 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812
+import numpy as np
+import pyarrow.parquet as pq
 
-from analysis.frames.history import History, in_force, leaders_of
-from analysis.frames.operations import is_ack
+from analysis.frames.history import in_force, leaders_of
+from analysis.measures.latency_and_rates import Tally
+from analysis.stored.batches import Batch
+from analysis.stored.columns import Numbers
 from analysis.stored.stored_run import Run
 
 Row = Mapping[str, Any]
 SHORT_NS = 200_000_000
-# Acks and cuts meet in slices of 2^30 ns, about a second, so that no ack looks at every cut.
-_SLICE_BITS = 30
+_COLUMNS = ("partition", "end_ns")
+_ACKED = [("f", "==", "send"), ("type", "==", "ok")]
+_EVER_NS = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,47 +59,68 @@ class Stretch:
     acks: Counter[str | None] = field(default_factory=Counter)
 
 
-# Acks between two cuts, by Spark
+# Acks
 
 
-def acks_between_cuts(history: History) -> DataFrame:
-    """How many acks arrived in each partition from one cut of the load until the next. Columns:
-    run_id, partition, from_ns (the cut), acks."""
-    moments = F.concat(_all("leaders", "from_ns"), _all("faults", "invoke_ns"))
-    within = F.filter(moments, lambda at_ns: at_ns > F.col("load_start_ns"))
-    cuts = F.array_sort(F.array_distinct(F.concat(F.array("load_start_ns"), within)))
-    slices = F.sequence(_slice("from_ns"), _slice("to_ns"))
-    between = (
-        history.runs.select("run_id", "load_end_ns", cuts.alias("cuts"))
-        .select("*", F.posexplode("cuts").alias("number", "from_ns"))
-        .withColumn("to_ns", F.coalesce(F.get("cuts", F.col("number") + 1), "load_end_ns"))
-        .withColumn("to_ns", F.least("to_ns", "load_end_ns"))
-        .where(F.col("from_ns") < F.col("to_ns"))
-        .select("run_id", "from_ns", "to_ns", F.explode(slices).alias("slice"))
-    )
-    return (
-        history.operations.where(is_ack())
-        .withColumn("slice", _slice("end_ns"))
-        .join(F.broadcast(between), on=["run_id", "slice"], how="inner")
-        .where((F.col("end_ns") >= F.col("from_ns")) & (F.col("end_ns") < F.col("to_ns")))
-        .groupBy("run_id", "partition", "from_ns")
-        .agg(F.count("*").alias("acks"))
-    )
+class Acks:
+    """How many acks arrived in each partition from one cut of the load until the next: partition,
+    from_ns (the cut), acks."""
+
+    def __init__(self, run: Mapping[str, Any]) -> None:
+        begins, self._end_ns = run["load_start_ns"], run["load_end_ns"]
+        moments = [row["from_ns"] for row in run["leaders"]]
+        moments += [row["invoke_ns"] for row in run["faults"]]
+        self._cuts = np.array(sorted({begins, *(ns for ns in moments if ns > begins)}))
+        self._tally = Tally()
+
+    def see(self, batch: Batch) -> None:
+        """Count a batch's acks."""
+        ended_ns = batch.end_ns
+        within = (ended_ns >= self._cuts[0]) & (ended_ns < self._end_ns)
+        mine = batch.did("send") & batch.ended("ok") & within
+        number = np.searchsorted(self._cuts, ended_ns[mine], side="right") - 1
+        self._tally.see((number << 20) | batch.partition[mine])
+
+    def rows(self) -> Iterator[Row]:
+        """One for each partition and cut with any."""
+        for key, acks in zip(*(each.tolist() for each in self._tally.told), strict=True):
+            from_ns = int(self._cuts[key >> 20])
+            yield {"partition": key & ((1 << 20) - 1), "from_ns": from_ns, "acks": acks}
 
 
-def _all(rows: str, name: str) -> Column:
-    return F.transform(rows, lambda row: row[name])
+def acked_unseen(run: Run) -> int:
+    """How many acks arrived while nobody saw who was in the ISR of their partition: whether its
+    leader acknowledged them alone is not known.
 
-
-def _slice(time_ns: str) -> Column:
-    return F.shiftright(F.col(time_ns), _SLICE_BITS)
+        first view of partition 0 at 1 s; nobody could tell from 5 s to 7 s
+        =>  its acks before 1 s and from 5 s to 7 s, and all acks of a partition without any view
+    """
+    dark = [
+        (row["start_ns"], _EVER_NS if row["end_ns"] is None else row["end_ns"]) for row in run.blind
+    ]
+    first = [
+        min((v["time_ns"] for v in run.views if v["partition"] == number), default=_EVER_NS)
+        for number in range(int(run.scenario["topic"]["partitions"]))
+    ]
+    if not dark and max(first) <= run.load_start_ns:
+        return 0
+    first_ns: Numbers = np.array(first, dtype=np.int64)
+    found = 0
+    for file in run.tables:
+        acked = pq.read_table(file, columns=list(_COLUMNS), filters=_ACKED).drop_null()
+        partition, end_ns = (acked[name].to_numpy() for name in _COLUMNS)
+        unseen = end_ns < first_ns[partition]
+        for start_ns, until_ns in dark:
+            unseen |= (end_ns >= start_ns) & (end_ns < until_ns)
+        found += int(np.count_nonzero(unseen))
+    return found
 
 
 # Stretches
 
 
 def leadership(run: Run, counted: Iterable[Row]) -> list[dict[str, Any]]:
-    """The rows of the report, from the run's rows of `acks_between_cuts`; none without views."""
+    """The rows of the report, from the run's rows of `Acks`; none without views."""
     led = leaders_of(run)
     if not led:
         return []

@@ -1,5 +1,4 @@
-"""What each worker did, as one query counts it: how many operations, when, and which
-faults met them.
+"""What each worker did: how many operations, when, and which faults met them.
 
 A send has *left the client* unless produce() refused it: it failed with an error of the client's
 own (`_FATAL`, `_QUEUE_FULL`), not with one that a transaction's abort gave it. It is outstanding
@@ -13,34 +12,37 @@ until it ended; one that never ended, until its producer died or the load ended.
 A fault explains that nobody answered where it hit the cluster or one that sends: what befell a
 consumer is no reason.
 
-One row a run, process, f, type and partition; few rows, one pass over the operations.
+One row per process, f, type and partition: few rows, one pass over the operations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812
+import numpy as np
 
-from analysis.frames.history import History
-from analysis.frames.operations import NO_ACK, is_send
-from analysis.measures.availability import died_ns
-from analysis.measures.own_time import FOREVER_NS
+from analysis.frames.operations import NO_ACK
+from analysis.stored.batches import FS, NONE, TYPES, Batch, Mask
+from analysis.stored.columns import Numbers
+from harness.history.record_format import SEQUENCE_BITS
 
+FOREVER_NS = 2**62
 SHORT_NS = 10**9  # a fault shorter than this met what was sent within as much of it
 SHORTLY_NS = 2 * 10**9  # what was sent that long before a fault came shortly before it
 STILL_NS = 10**9
-_SLICE_BITS = 28  # slices of a quarter of a second, about
 # Errors of the client's own that a send gets after it has left, or may have.
 AFTERWARDS = ("_ABORTED", "_MSG_TIMED_OUT", "_PURGE_QUEUE", "_PURGE_INFLIGHT", NO_ACK)
+
+Row = dict[str, Any]
+Key = tuple[str, int, int]  # process, f and type as one number, partition
+_NEVER = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What the workers of one run did: rows of `work_done`."""
+    """What the workers of one run did: rows of `WorkDone`."""
 
     rows: Sequence[Mapping[str, Any]] = ()
 
@@ -129,104 +131,146 @@ class Work:
         )
 
 
-def work_done(history: History) -> DataFrame:
-    """One row a (run_id, process, f, type, partition): count, first_ns (begun), last_ns (ended, or
+class WorkDone:
+    """One row per process, f, type and partition: count, first_ns (begun), last_ns (ended, or
     begun); and of sends: refused (never left the client), unexplained (without an answer that was
     asked for, though no fault that explains it was in force meanwhile), loaded_from_ns and
     loaded_until_ns (of those that left the client), met (the faults during which one was there),
     before (those shortly before which one was).
 
-    Sends are counted by the slice of time in which they began, those in a slice in which a fault
-    has an edge by the moment: of one row all began before such an edge, or none did, so that
-    what is true of the first to begin and the last to end is true of a send.
+    Of the sends that began between two edges of faults the last to end counts: what is true of it
+    and of the first edge after it is true of a send.
     """
-    runs = F.broadcast(history.runs.select("run_id", "load_end_ns", "faults", "deaths", _edges()))
-    error, send = F.coalesce("error", F.lit("")), is_send()
-    refused = send & (F.col("type") == "fail") & error.startswith("_") & ~error.isin(*AFTERWARDS)
-    answered = (F.col("type") == "ok") | error.isin("_ABORTED", NO_ACK)
-    left, clear = send & ~refused, send & ~answered & ~F.exists("faults", _meanwhile)
-    keys = ["run_id", "process", "f", "type", "partition"]
-    alone = F.array_contains("edges", _slice(F.col("start_ns")))
-    slice_ns = F.shiftleft(_slice(F.col("start_ns")), _SLICE_BITS)
-    began = F.when(alone, F.col("start_ns")).otherwise(slice_ns)
-    by_slice = (
-        history.operations.join(runs, on="run_id", how="inner")
-        .withColumn("until_ns", F.coalesce("end_ns", died_ns(), "load_end_ns"))
-        .groupBy(*keys, F.when(send, began).alias("began"))
-        .agg(
-            F.count(F.lit(1)).alias("count"),
-            F.min("start_ns").alias("first_ns"),
-            F.max(F.coalesce("end_ns", "start_ns")).alias("last_ns"),
-            F.count_if(refused).alias("refused"),
-            F.count_if(clear).alias("unexplained"),
-            F.min(F.when(left, F.col("start_ns"))).alias("loaded_from_ns"),
-            F.max(F.when(left, F.col("until_ns"))).alias("loaded_until_ns"),
-        )
-    )
-    faults = history.runs.select("run_id", "faults")
-    return (
-        by_slice.join(F.broadcast(faults), on="run_id", how="inner")
-        .withColumns({"met": _met(), "before": _before()})
-        .groupBy(*keys)
-        .agg(
-            F.sum("count").alias("count"),
-            F.min("first_ns").alias("first_ns"),
-            F.max("last_ns").alias("last_ns"),
-            F.sum("refused").alias("refused"),
-            F.sum("unexplained").alias("unexplained"),
-            F.min("loaded_from_ns").alias("loaded_from_ns"),
-            F.max("loaded_until_ns").alias("loaded_until_ns"),
-            F.array_distinct(F.flatten(F.collect_set("met"))).alias("met"),
-            F.array_distinct(F.flatten(F.collect_set("before"))).alias("before"),
-        )
-    )
+
+    def __init__(self, run: Mapping[str, Any]) -> None:
+        self._load_end_ns = run["load_end_ns"]
+        self._faults = [_Fault(fault) for fault in run["faults"]]
+        edges = {each.latest_ns for each in self._faults}
+        edges |= {each.invoke_ns for each in self._faults}
+        self._edges = np.array(sorted(edges), dtype=np.int64)
+        self._died = {death["producer"]: death["died_ns"] for death in reversed(run["deaths"])}
+        self._rows: dict[Key, Row] = {}
+        self._until: dict[Key, Numbers] = {}  # of sends: from each edge to the next
+
+    def see(self, batch: Batch) -> None:
+        """Count a batch."""
+        wide = int(batch.partition.max()) + 1
+        key = (batch.f * len(TYPES) + batch.type) * wide + batch.partition
+        send = batch.did("send")
+        refused = send & batch.ended("fail") & _begins(batch, "_") & ~batch.failed_by(*AFTERWARDS)
+        answered = batch.ended("ok") | batch.failed_by("_ABORTED", NO_ACK)
+        until_ns = self._until_ns(batch)
+        clear = send & ~answered
+        clear[clear] = self._is_clear(batch.start_ns[clear], until_ns[clear])
+        size = len(FS) * len(TYPES) * wide
+        last = np.where(batch.end_ns == NONE, batch.start_ns, batch.end_ns)
+        told = {
+            "count": np.bincount(key, minlength=size),
+            "first_ns": _least(key, batch.start_ns, size),
+            "last_ns": _most(key, last, size),
+            "refused": np.bincount(key[refused], minlength=size),
+            "unexplained": np.bincount(key[clear], minlength=size),
+        }
+        left = send & ~refused
+        told["loaded_from_ns"] = _least(key[left], batch.start_ns[left], size)
+        told["loaded_until_ns"] = _most(key[left], until_ns[left], size)
+        piece = np.searchsorted(self._edges, batch.start_ns[left], side="left")
+        pieces = len(self._edges) + 1
+        ends = batch.type[left] * wide + batch.partition[left]
+        until = _most(ends * pieces + piece, until_ns[left], len(TYPES) * wide * pieces)
+        until = until.reshape(-1, pieces)
+        for place in np.flatnonzero(told["count"]).tolist():
+            mine = batch.process, place // wide, place % wide
+            self._add(mine, {name: int(each[place]) for name, each in told.items()})
+            if FS[mine[1] // len(TYPES)] == "send":
+                at = until[mine[1] % len(TYPES) * wide + mine[2]]
+                self._until[mine] = np.maximum(self._until.get(mine, at), at)
+
+    def _until_ns(self, batch: Batch) -> Numbers:
+        """Until when each is outstanding."""
+        until_ns = batch.end_ns.copy()
+        is_open = until_ns == NONE
+        if np.any(is_open):
+            values = batch.value[is_open].tolist()
+            until_ns[is_open] = [
+                self._load_end_ns
+                if value == NONE
+                else self._died.get(value >> SEQUENCE_BITS, self._load_end_ns)
+                for value in values
+            ]
+        return until_ns
+
+    def _is_clear(self, start_ns: Numbers, until_ns: Numbers) -> Mask:
+        """Whether no fault that explains it was in force while it was outstanding."""
+        clear = np.ones(len(start_ns), dtype=bool)
+        for fault in self._faults:
+            if fault.explains:
+                clear &= ~((start_ns <= fault.end_ns) & (until_ns >= fault.invoke_ns))
+        return clear
+
+    def _add(self, key: Key, more: Row) -> None:
+        known = self._rows.setdefault(key, more)
+        if known is not more:
+            for name in ("count", "refused", "unexplained"):
+                known[name] += more[name]
+            for name in ("first_ns", "loaded_from_ns"):
+                known[name] = min(known[name], more[name])
+            for name in ("last_ns", "loaded_until_ns"):
+                known[name] = max(known[name], more[name])
+
+    def rows(self) -> Iterator[Row]:
+        """One for each process, f, type and partition."""
+        for key, row in self._rows.items():
+            process, kind, partition = key
+            until = self._until.get(key, np.full(len(self._edges) + 1, NONE))
+            reach = np.maximum.accumulate(until)
+            sent = row["loaded_from_ns"] != _NEVER
+            yield {
+                "process": process,
+                "f": FS[kind // len(TYPES)],
+                "type": TYPES[kind % len(TYPES)],
+                "partition": partition,
+                **row,
+                "loaded_from_ns": row["loaded_from_ns"] if sent else None,
+                "loaded_until_ns": row["loaded_until_ns"] if sent else None,
+                "met": [
+                    each.fault
+                    for each in self._faults
+                    if self._reaches(reach, each.latest_ns, each.invoke_ns - each.margin_ns)
+                ],
+                "before": [
+                    each.fault
+                    for each in self._faults
+                    if self._reaches(reach, each.invoke_ns, each.invoke_ns - SHORTLY_NS)
+                ],
+            }
+
+    def _reaches(self, reach: Numbers, begun_ns: int, until_ns: int) -> bool:
+        """Whether a send that began by this edge was outstanding at that time or later."""
+        return bool(reach[np.searchsorted(self._edges, begun_ns)] >= until_ns)
 
 
-def _slice(time_ns: Column) -> Column:
-    return F.shiftright(time_ns, _SLICE_BITS)
+class _Fault:
+    """A fault as work_done has it."""
+
+    def __init__(self, row: Mapping[str, Any]) -> None:
+        self.fault, self.invoke_ns, self.explains = row["fault"], row["invoke_ns"], row["explains"]
+        self.end_ns = FOREVER_NS if row["end_ns"] is None else row["end_ns"]
+        self.margin_ns = SHORT_NS if self.end_ns - self.invoke_ns < SHORT_NS else 0
+        self.latest_ns = self.end_ns + self.margin_ns
 
 
-def _edges() -> Column:
-    """The slices in which the begin of a send decides which faults met it."""
-    latest = F.transform("faults", lambda fault: _slice(_latest_ns(fault)))
-    begun = F.transform("faults", lambda fault: _slice(fault["invoke_ns"]))
-    return F.array_distinct(F.concat(latest, begun)).alias("edges")
+def _begins(batch: Batch, letter: str) -> Mask:
+    return batch.failed_by(*(error for error in batch.errors if error.startswith(letter)))
 
 
-def _latest_ns(fault: Column) -> Column:
-    """Until when a send that a fault met can have begun."""
-    return F.coalesce(fault["end_ns"], F.lit(FOREVER_NS)) + _margin_ns(fault)
+def _least(key: Numbers, numbers: Numbers, size: int) -> Numbers:
+    least = np.full(size, _NEVER)
+    np.minimum.at(least, key, numbers)
+    return least
 
 
-def _margin_ns(fault: Column) -> Column:
-    lasted_ns = F.coalesce(fault["end_ns"], F.lit(FOREVER_NS)) - fault["invoke_ns"]
-    return F.when(lasted_ns < SHORT_NS, SHORT_NS).otherwise(0)
-
-
-def _met() -> Column:
-    """The numbers of the faults that met a send."""
-
-    def met(fault: Column) -> Column:
-        return (F.col("loaded_from_ns") <= _latest_ns(fault)) & (
-            F.col("loaded_until_ns") >= fault["invoke_ns"] - _margin_ns(fault)
-        )
-
-    return F.transform(F.filter("faults", met), lambda fault: fault["fault"])
-
-
-def _before() -> Column:
-    """The numbers of the faults shortly before which a send was there."""
-
-    def before(fault: Column) -> Column:
-        shortly_ns = fault["invoke_ns"] - SHORTLY_NS
-        return (F.col("loaded_from_ns") <= fault["invoke_ns"]) & (
-            F.col("loaded_until_ns") >= shortly_ns
-        )
-
-    return F.transform(F.filter("faults", before), lambda fault: fault["fault"])
-
-
-def _meanwhile(fault: Column) -> Column:
-    """Whether a fault that explains it was in force while a send was outstanding."""
-    began_in_time = F.col("start_ns") <= F.coalesce(fault["end_ns"], F.lit(FOREVER_NS))
-    return fault["explains"] & began_in_time & (F.col("until_ns") >= fault["invoke_ns"])
+def _most(key: Numbers, numbers: Numbers, size: int) -> Numbers:
+    most = np.full(size, NONE)
+    np.maximum.at(most, key, numbers)
+    return most

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from analysis.frames.signs import Sign
-from analysis.measures.by_driver.batches import NONE, Batch, NotPlain
 from analysis.screens.log import GARBLED, NEVER, Log, least_at
 from analysis.screens.suspects import Suspects, known
 from analysis.screens.values import distinct
+from analysis.stored.batches import NONE, Batch
 from analysis.stored.columns import Numbers
 
 
@@ -47,9 +47,7 @@ class Groups:
         rows = np.flatnonzero(batch.did("poll"))
         if not len(rows):
             return
-        partition, offset = batch.partition[rows], batch.offset[rows]
-        if np.any(offset < 0):
-            raise NotPlain("a poll without an offset")
+        partition = batch.partition[rows]
         for each in distinct(partition):
             mine = rows[partition == each]
             first = int(mine[np.argmin(batch.offset[mine])])
@@ -58,8 +56,6 @@ class Groups:
 
     def _processed(self, batch: Batch, rows: Numbers) -> None:
         log, value = self._log, batch.value[rows]
-        if np.any(batch.end_ns[rows] == NONE):
-            raise NotPlain("processing that ended at no time")
         place = log.at(batch.partition[rows], batch.offset[rows])
         there = log.has(place, value)
         mine = place[there]

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from analysis.measures.by_driver.batches import NONE, Mask, NotPlain
+from analysis.stored.batches import NONE, Mask
 from analysis.stored.columns import Numbers
 
 EMPTY, GARBLED = NONE, NONE + 1
@@ -31,13 +31,18 @@ MOST_BYTES = 1 << 29
 Small = npt.NDArray[np.int32]
 
 
+class CannotScreen(Exception):
+    """A history that has no such log: everything of it is suspected."""
+
+
 class Log:
     """What is known of each place."""
 
     def __init__(
         self, ends: Sequence[Mapping[str, Any]], operations: int, scratch: Path | None = None
     ) -> None:
-        """`ends` by partition, as schema.END; NotPlain where they name more than there can be."""
+        """`ends` by partition, as schema.END; CannotScreen where offsets are far sparser than
+        operations."""
         firsts = [int(end["log_start"] or 0) for end in ends]
         stops = [
             first if (p := end["position"]) is None else int(p)
@@ -45,7 +50,7 @@ class Log:
         ]
         sizes = [max(0, stop - first) for first, stop in zip(firsts, stops, strict=True)]
         if sum(sizes) > 16 * operations + (1 << 20) or any(first < 0 for first in firsts):
-            raise NotPlain("more offsets than a log of so many records has")
+            raise CannotScreen("offsets far sparser than operations")
         self._first = np.array(firsts, dtype=np.int64)
         self._size = np.array(sizes, dtype=np.int64)
         self.bounds = np.concatenate(([0], np.cumsum(self._size))).astype(np.int64)

@@ -11,10 +11,10 @@ import numpy as np
 
 from analysis.frames.operations import ACKED
 from analysis.frames.signs import Sign
-from analysis.measures.by_driver.batches import NONE, Mask
 from analysis.screens.log import GARBLED, NOBODY, Log
 from analysis.screens.suspects import Aside, Suspects
 from analysis.screens.values import Values, distinct
+from analysis.stored.batches import NONE, Mask
 from analysis.stored.columns import Numbers
 
 _FEW = 64  # clients of a partition that are looked at one by one

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from analysis.measures.by_driver.batches import NONE, Batch, Mask, NotPlain
 from analysis.screens.log import EMPTY, GARBLED, NOBODY, Log
 from analysis.screens.values import distinct
+from analysis.stored.batches import NONE, Batch, Mask
 from analysis.stored.columns import Columns, Numbers
 
 Row = dict[str, Any]
@@ -53,7 +53,6 @@ class Readers:
         self._dense = bool(facts["dense"])
         self._put = [move for move in facts["moves"] if move["position"] is not None]
         self._last: dict[tuple[str, int], tuple[int, ...]] = {}  # what a reader was given last
-        self._ids: dict[str, int] = {}
         self._found: list[tuple[str, _Steps]] = []
 
     def see(self, batch: Batch, mine: Mask, log: Log) -> None:
@@ -61,10 +60,6 @@ class Readers:
         rows = np.flatnonzero(mine)
         if not len(rows):
             return
-        numbers = batch.id[rows]
-        if np.any(np.diff(numbers) <= 0) or numbers[0] <= self._ids.get(batch.process, NONE):
-            raise NotPlain("a file that is not in the order of its numbers")
-        self._ids[batch.process] = int(numbers[-1])
         steps = self._steps(batch, rows)
         odd = (steps.offset != steps.from_offset + 1) | steps.older
         odd |= _replaced(steps, log) != NONE

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from analysis.frames.signs import Sign
-from analysis.measures.by_driver.batches import NONE, Batch, NotPlain
 from analysis.screens.log import GARBLED, NEVER, Log, least_at
 from analysis.screens.suspects import Suspects, known
+from analysis.stored.batches import NONE, Batch
 from analysis.stored.columns import Numbers
 
 
@@ -30,8 +30,6 @@ class Reads:
         self._suspects.see(Sign.NOT_FOUND, known(batch.value[vain]))
 
     def _see(self, batch: Batch, rows: Numbers) -> None:
-        if np.any((batch.offset[rows] < 0) | (batch.end_ns[rows] == NONE)):
-            raise NotPlain("a delivery without an offset or an end")
         log, suspects = self._log, self._suspects
         value, partition, offset = batch.value[rows], batch.partition[rows], batch.offset[rows]
         place = log.at(partition, offset)

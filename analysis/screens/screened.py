@@ -7,7 +7,7 @@
     screened.fates()       what became of each value, by partition, for measures; told once
 
 The final read becomes an array (analysis.screens.log), everything else is held against it in one
-pass over the files. It is exact: nothing is hashed. Where a history is not plain, NotPlain is
+pass over the files. It is exact: nothing is hashed. Where a history is not plain, CannotScreen is
 raised, and Spark is given all of it: a test asks both about random histories of every anomaly.
 """
 
@@ -25,17 +25,17 @@ import pyarrow.parquet as pq
 
 from analysis.frames.operations import ACKED, OFFSET_BITS
 from analysis.frames.signs import Sign
-from analysis.measures.by_driver.batches import MORE, NONE, Batch, Mask, NotPlain, batches
-from analysis.measures.by_driver.fates import Fates, joined
+from analysis.measures.fates import Fates, fates_of, joined
 from analysis.screens import order
 from analysis.screens.groups import Groups
-from analysis.screens.log import GARBLED, NEVER, NOBODY, Log
+from analysis.screens.log import GARBLED, NEVER, NOBODY, CannotScreen, Log
 from analysis.screens.readers import Readers, holes
 from analysis.screens.reads import Reads, Replicas
-from analysis.screens.reduced import fates_of, later_processed, reduce
+from analysis.screens.reduced import later_processed, reduce
 from analysis.screens.sends import Sends
 from analysis.screens.suspects import Aside, Suspects
 from analysis.screens.transactions import Note, Transactions
+from analysis.stored.batches import MORE, NONE, Batch, Mask, batches
 from analysis.stored.columns import Numbers
 
 Row = Mapping[str, Any]
@@ -151,11 +151,11 @@ def screen(
     notes: Iterable[Note] | None = None,
     scratch: Path | None = None,
 ) -> Screened:
-    """Screen a run with these files of operations, `facts` a row of schema.RUNS; NotPlain.
+    """Screen a run with these files of operations, `facts` a row of schema.RUNS; CannotScreen.
 
     `notes`: what its workers told of transactions; None: nothing can be said of these.
     """
-    run_id, log = facts["run_id"], _log(files, facts, operations, scratch)
+    log = _log(files, facts, operations, scratch)
     suspects = Suspects(operations)
     transactions = Transactions(notes)
     if np.any(log.value == GARBLED):
@@ -163,7 +163,7 @@ def screen(
     sends = Sends(log, suspects, transactions, facts, operations)
     reads, replicas = Reads(log, suspects, facts), Replicas(log, suspects, facts)
     groups, readers = Groups(log, suspects, facts), Readers(facts)
-    for batch in _resting(log, (each for file in files for each in batches(file, run_id, MORE))):
+    for batch in _resting(log, (each for file in files for each in batches(file, MORE))):
         for each in (sends, reads, replicas, groups):
             each.see(batch)
         readers.see(batch, _steps(batch), log)
@@ -185,7 +185,7 @@ def screen(
     told = [row["value"] for row in steps if row["value"] is not None]
     suspects.values.add(np.array(told, dtype=np.int64))
     if suspects.passed:
-        suspects.values.add(later_processed(files, facts["run_id"], suspects.passed))
+        suspects.values.add(later_processed(files, suspects.passed))
     if facts["outdated"]:
         suspects.signs.add(Sign.OUTDATED)
     log.forget()
@@ -221,8 +221,6 @@ def _log(files: Sequence[Path], facts: Row, operations: int, scratch: Path | Non
     """The log, as far as the final read has it."""
     bounds: dict[int, tuple[int, int]] = {}
     for partition, offset, _ in _finals(files, "offset"):
-        if np.any(offset < 0) or np.any(partition < 0) or np.any(partition >= 1 << 20):
-            raise NotPlain("a final read without an offset")
         for each in np.unique(partition).tolist():
             mine = offset[partition == each]
             least, most = bounds.get(each, (int(mine[0]), int(mine[0])))
@@ -237,10 +235,10 @@ def _log(files: Sequence[Path], facts: Row, operations: int, scratch: Path | Non
         told = np.where(value == NONE, GARBLED, value)
         before = log.value[place]
         if np.any((before != NONE) & (before != told)):
-            raise NotPlain("final reads that do not agree")
+            raise CannotScreen("final reads that do not agree")
         log.value[place] = told
         if np.any(log.value[place] != told):
-            raise NotPlain("a final read that does not agree with itself")
+            raise CannotScreen("a final read that does not agree with itself")
     return log
 
 

@@ -15,11 +15,11 @@ import numpy as np
 
 from analysis.frames.operations import ACKED, FAILED, NO_ACK, UNASKED, UNKNOWN
 from analysis.frames.signs import Sign
-from analysis.measures.by_driver.batches import NONE, Batch, NotPlain
 from analysis.screens.log import GARBLED, NOBODY, Log
 from analysis.screens.suspects import Aside, Suspects
 from analysis.screens.transactions import Transactions
 from analysis.screens.values import Values, distinct
+from analysis.stored.batches import NONE, Batch
 from analysis.stored.columns import Numbers
 from harness.history.record_format import SEQUENCE_BITS
 
@@ -47,8 +47,6 @@ class Sends:
         if not len(rows):
             return
         value, ok = batch.value[rows], batch.ended("ok")[rows]
-        if np.any(ok & (batch.end_ns[rows] == NONE)):
-            raise NotPlain("an ack without an end")
         self._once(batch, rows)
         partition, offset = batch.partition[rows], batch.offset[rows]
         place = self._log.at(partition, np.where(ok, offset, NONE))

@@ -12,9 +12,9 @@ import numpy as np
 
 from analysis.frames.operations import OFFSET_BITS
 from analysis.frames.signs import Sign
-from analysis.measures.by_driver.batches import NONE
 from analysis.screens.log import GARBLED, Log
 from analysis.screens.values import Values
+from analysis.stored.batches import NONE
 from analysis.stored.columns import Columns, Numbers
 
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from analysis.frames.operations import ACKED, UNKNOWN
 from analysis.frames.signs import Sign
-from analysis.measures.by_driver.batches import NONE, NotPlain
-from analysis.screens.log import NEVER, NOBODY, Log
+from analysis.screens.log import NEVER, NOBODY, CannotScreen, Log
 from analysis.screens.suspects import Aside, Suspects
+from analysis.stored.batches import NONE
 from analysis.stored.columns import Numbers
 
 COMMIT_ASKED = "commit-asked"
@@ -40,8 +40,8 @@ class Transactions:
         first = 0
         for process, known in asked.items():
             most = max(known) + 1
-            if min(known) < 0 or first + most > _MOST:
-                raise NotPlain("a transaction with a number that nobody gives")
+            if first + most > _MOST:
+                raise CannotScreen("more transactions than are told of")
             self._first[process] = first, most
             first += most
         self._asked_ns = np.full(first, NEVER)

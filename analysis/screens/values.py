@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.measures.by_driver.batches import Mask
+from analysis.stored.batches import Mask
 from analysis.stored.columns import Numbers
 from harness.history.record_format import SEQUENCE_BITS
 

@@ -9,7 +9,7 @@ a check needs is imported.
 
 Most of a small check is Spark's start, and most of the rest is that each class is loaded and each
 plan made for the first time: so where there is time, something is asked of it first, a rehearsal
-(analysis.rehearsal). Who asks for the session ends that at once: what was loaded by then stays
+(analysis.train_archive). Who asks for the session ends that at once: what was loaded by then stays
 loaded.
 
 Nothing slow is imported here before the JVM has been started. Packages whose modules import each

@@ -4,7 +4,7 @@
 operations file too, so that what is damaged is left out and named before Spark starts
 (analysis.stored.run_files); what operations say is only ever asked of Spark
 (analysis.frames.history). The driver reads files at `path`; Spark's executors read them there too,
-or at the run's URI (analysis.elsewhere).
+or at the run's URI (analysis.remote).
 """
 
 from __future__ import annotations

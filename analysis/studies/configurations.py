@@ -15,7 +15,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
 
-from analysis.measures.position import POSITIONS
+from analysis.measures.cap import POSITIONS
 from analysis.studies.beside import beside
 from analysis.studies.cells.pooled import HEADS as POOLED
 from analysis.studies.cells.pooled import Pooled, pools

@@ -1,7 +1,7 @@
 """What the runs of a matrix's cells came to, a row for each: for docs/configurations.md, and for
 the table that `kafka-harness run --matrix` ends with.
 
-A cell has the positions of its runs (analysis.measures.position), each with their number: no
+A cell has the positions of its runs (analysis.measures.cap), each with their number: no
 majority speaks for the others.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from analysis.measures.position import POSITIONS, position_of
+from analysis.measures.cap import POSITIONS, position_of
 from analysis.studies.cells.shares import (
     affected,
     calm,

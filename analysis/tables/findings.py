@@ -16,17 +16,15 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.anomalies import BY_NAME, promised, untold_reasons
-from analysis.checks.anomaly import found_rows, to_look_at
 from analysis.checks.loss import is_below_start
-from analysis.frames.claims import odd
-from analysis.frames.evidence import Tables, evidence
+from analysis.checks.rules import Rules
+from analysis.checks.unavailability import windows
 from analysis.frames.history_frames import History, runs_frame
-from analysis.frames.operations import fates, places
 from analysis.frames.permission import FORBIDDEN, IN_DOUBT
-from analysis.frames.steps import steps
 from analysis.run_facts.configuration import Facts
 from analysis.run_facts.untold import least_safe
 from analysis.tables.numbered import Keep, Numbered
+from harness.model.untold import BEGINS
 
 RUN_ID: Final = "tables"
 SHOWN: Final = (
@@ -67,6 +65,7 @@ class Findings:
     counts: Mapping[str, Mapping[str, int]]
     reasons: Sequence[str]  # what cannot be judged, and why
     evidence: DataFrame  # schema.EVIDENCE
+    windows: DataFrame | None  # analysis.checks.unavailability; None: nobody told of begins
     texts: DataFrame  # value, text
     below: int  # acked, and below where the log is taken to begin: nobody can tell
     doubt: str | None  # what is not known of what may permit what was found
@@ -94,16 +93,10 @@ def findings(
     row = {"run_id": RUN_ID, **known.run, **run, "causes": list(known.causes)}
     operations = keep(numbered.operations.withColumn("run_id", F.lit(RUN_ID)))
     history = History(operations=operations, runs=runs_frame(spark, [row]))
-    values, found_at = keep(fates(operations, history.runs)), keep(odd(places(operations)))
-    tables = Tables(
-        history=history,
-        values=lambda: values,
-        places=lambda: found_at,
-        steps=lambda: steps(operations, found_at, history.runs),
-    )
-    some = found_rows(tables, to_look_at([BY_NAME[name] for name in judged]))
+    rules = Rules(history, [BY_NAME[name] for name in judged])
+    some = rules.evidence()
     assert some is not None  # the rules of values look at every history
-    found = keep(evidence(some, history))
+    found = keep(some)
     counted = found.groupBy("anomaly", "judged", "cause").count().collect()
     counts: dict[str, dict[str, int]] = {name: {} for name in judged}
     for each in counted:
@@ -114,8 +107,9 @@ def findings(
         counts=counts,
         reasons=untold_reasons(facts),
         evidence=found,
+        windows=None if BEGINS in facts.untold else keep(windows(history, rules.fates)),
         texts=numbered.values,
-        below=values.where(is_below_start()).count(),
+        below=rules.fates.where(is_below_start()).count(),
         doubt=known.doubts[doubtful[0]] if doubtful else None,
     )
 

@@ -3,8 +3,9 @@ file (docs/tables.md).
 
     spark-submit job.py --sends shop.sends --reads s3a://bucket/reads --final-read-is-complete
 
-Prints the verdict, what was found of each anomaly, and a line of JSON for each row found. Nothing
-is written. Exit codes are those of kafka-harness: 0, 1, 2, 254, 255.
+Prints the verdict, what was found of each anomaly, and a line of JSON for each row found and for
+each window of unavailability. Nothing is written. Exit codes are those of kafka-harness: 0, 1, 2,
+254, 255.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from typing import Any
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
 
-from analysis.elsewhere.java_errors import Unreachable
 from analysis.frames.permission import FORBIDDEN, IN_DOUBT
+from analysis.remote.java_errors import Unreachable
 from analysis.spark.session import SMALL, no_warehouse, session
 from analysis.tables.final_read import ends
 from analysis.tables.findings import Findings, Known, findings, known_of, shown
@@ -92,9 +94,9 @@ def _checked(spark: SparkSession, asked: argparse.Namespace, known: Known) -> in
     with small if told.operations < SMALL else contextlib.nullcontext():
         found = judged(told, known, complete=complete)
         _show(told, found)
-        for row in shown(found, asked.rows).toLocalIterator():
-            known_cells = {name: cell for name, cell in row.asDict().items() if cell is not None}
-            _say(json.dumps(known_cells, ensure_ascii=False))
+        _tell(shown(found, asked.rows))
+        if found.windows is not None:
+            _tell(outages(found.windows, asked.rows))
     return INVALID if found.verdict == "invalid" else UNKNOWN
 
 
@@ -124,12 +126,30 @@ def _show(told: Tables, found: Findings) -> None:
     for name, by in found.counts.items():
         cells = (sum(by.values()), by.get(FORBIDDEN, 0), by.get(IN_DOUBT, 0))
         _say(f"{name:<22}{cells[0]:>10,}{cells[1]:>11,}{cells[2]:>10,}")
+    if found.windows is not None:
+        longest_ns = F.max(F.col("end_ns") - F.col("start_ns"))
+        [(many, longest)] = found.windows.select(F.count("*"), longest_ns).collect()
+        _say(f"unavailable for writes {many:,} times, {(longest or 0) / 1e9:.3f} s at most")
     if found.below:
         _say(f"{found.below:,} acked below the first offset of the final read: unknown")
     if found.doubt:
         _say(f"in doubt, since {found.doubt}")
     for reason in found.reasons:
         _say(reason)
+
+
+def outages(found: DataFrame, most: int) -> DataFrame:
+    """Windows in order of time; `most` of them, or all where it is 0."""
+    names = ("partition", "start_ns", "end_ns", "next_success_ns", "attempts")
+    rows = found.orderBy("start_ns", "partition").select(F.col("kind").alias("unavailable"), *names)
+    return rows.limit(most) if most else rows
+
+
+def _tell(rows: DataFrame) -> None:
+    """A line of JSON a row, with the cells that are known."""
+    for row in rows.toLocalIterator():
+        known = {name: cell for name, cell in row.asDict().items() if cell is not None}
+        _say(json.dumps(known, ensure_ascii=False))
 
 
 def _say(line: str) -> None:

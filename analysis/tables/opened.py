@@ -27,7 +27,7 @@ from uuid import uuid4
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame, SparkSession
 
-from analysis.elsewhere.java_errors import TROUBLE, nobody_answers, unreachable
+from analysis.remote.java_errors import TROUBLE, nobody_answers, unreachable
 
 _MAGIC: Final = (0x50, 0x41, 0x52, 0x31)  # PAR1
 _CSV: Final = (".csv", ".csv.gz", ".csv.bz2", ".csv.zst")

@@ -30,7 +30,7 @@ longer than a second. A member that had partitions for so long must have polled 
 
 A reader that falls silent at a fault of the cluster's nodes has an outage, which its window tells,
 until a second without one has passed. Faults excuse only the time for which they hit, and a
-successor's time is its predecessor's (analysis.measures.own_time).
+successor's time is its predecessor's (analysis.verdict.own_time).
 **Replicas** that were to be compared must have been dumped, a group must have processed something.
 """
 
@@ -42,10 +42,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from analysis.measures.own_time import Stretch, free_ns, line_of, silenced, taken
 from analysis.measures.work_done import STILL_NS, Work
 from analysis.stored.stored_run import Run, final_ends
 from analysis.verdict.naming import kind_of
+from analysis.verdict.own_time import Stretch, free_ns, line_of, silenced, taken
 from harness.history.tables import partitions_named
 from harness.model.sections.workload import WorkloadPart
 from harness.model.worker_kinds import KINDS

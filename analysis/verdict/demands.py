@@ -1,7 +1,7 @@
 """What a scenario demands: `lost = ">= 1"`, `duplicate = "0"`, `lost = "> 50 %"` of the acked.
 
 How long writes or reads stood still can be demanded as well, in seconds, of the longest window
-(analysis.measures.availability): `produce-gap-s = ">= 8"`, `consume-gap-s = "<= 2"`; of a consumer
+(analysis.checks.unavailability): `produce-gap-s = ">= 8"`, `consume-gap-s = "<= 2"`; of a consumer
 group how long it processed nothing, `process-gap-s = "<= 5"`.
 So can the times in which followers leave the ISR and are back (analysis.measures.replication),
 of each of them: `isr-leave-s = "1.9 to 5"`. Other counts: `acked-isr-alone = "0"`, what was
@@ -11,7 +11,7 @@ how often a member went on with a partition that another one had been given in a
 exactly that was lost which a new leader did not have (analysis.frames.elections);
 `misplaced-replicas = "0"`, whether each replica was where Kafka's rule puts it when the load began
 (analysis.run_facts.placement). That no record was acknowledged alone is known only where each ack
-arrived while somebody saw the ISR (analysis.measures.by_driver.acked_unseen). And levels:
+arrived while somebody saw the ISR (analysis.measures.leadership). And levels:
 `ack-p99-ms = "<= 500"` and `delivery-p99-ms = "<= 1000"`, the latencies of the report
 (analysis.measures.latency_and_rates), and `error-share = "<= 1 %"`, how many of all sends failed or
 ended in doubt; what clients aborted on purpose did not.

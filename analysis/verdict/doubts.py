@@ -3,12 +3,12 @@
 A run of which not everything is known is never valid. What is enough is decided here and in the
 files beside this one, each of which says where its border is, and why:
 
-    the run did not end, or its history is damaged                    here
+    the run did not end, its history is damaged, or a replica was
+    not dumped                                                        here
     nothing was sent, most of it failed, a fault met no load          enough_load.py
     nobody looked at the replicas                                     watched_replicas.py
     a fault is not proved, not healed, or another than was planned    proved_faults.py
     a worker died, left no history, or recorded less than it did      finished_workers.py
-    a replica was not dumped                                          undumped.py
     the final read or a consumer did not get to the end               complete_reading.py
 
 Pure functions of the run and of numbers that Spark counted.
@@ -25,7 +25,6 @@ from analysis.verdict.complete_reading import reading_doubts
 from analysis.verdict.enough_load import load_doubts
 from analysis.verdict.finished_workers import may_have_died, worker_doubts
 from analysis.verdict.proved_faults import fault_doubts
-from analysis.verdict.undumped import undumped
 from analysis.verdict.watched_replicas import watch_doubts
 
 
@@ -61,3 +60,38 @@ def _damage_doubts(run: Run, work: Work) -> Iterator[str]:
         if kind == "torn" or (kind == "no-end" and may_have_died(run, work, process)):
             continue
         yield f"history of {process}: {finding['text'] or kind}"
+
+
+def undumped(run: Run) -> list[str]:
+    """Why not every replica that was to be compared is known at the end; empty where all are.
+
+        3 replicas    dumped: kafka1, kafka2    =>  the replica of partition 0 on kafka3 was not
+                                                    dumped
+        3 replicas    dumped: all three         =>  nothing
+
+    A dump of an empty log is one. Runs that did not write down their dumps (docs/history.md,
+    `dumped`) are not judged by them.
+    """
+    if not run.compared or not run.dumps:
+        return []
+    topic = run.scenario["topic"]
+    wanted = int(topic["replication_factor"])
+    brokers = sorted(name for name, node in run.nodes.items() if node["role"] == "broker")
+    reasons = []
+    for partition in range(int(topic["partitions"])):
+        known = {
+            dump["name"]
+            for dump in run.dumps
+            if dump["partition"] == partition and dump["log_start"] is not None
+        }
+        if len(known) >= wanted:
+            continue
+        missing = [name for name in brokers if name not in known]
+        if len(brokers) == wanted:
+            where = " and ".join(missing)
+            reasons.append(f"the replica of partition {partition} on {where} was not dumped")
+        else:
+            reasons.append(
+                f"{len(known)} of {wanted} replicas of partition {partition} were dumped"
+            )
+    return reasons

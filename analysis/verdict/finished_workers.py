@@ -26,11 +26,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from analysis.measures.own_time import Stretch, free_ns, line_of, taken
 from analysis.measures.work_done import Work
 from analysis.run_facts.faults import Happened
 from analysis.stored.stored_run import Run
 from analysis.verdict.naming import kind_of
+from analysis.verdict.own_time import Stretch, free_ns, line_of, taken
 from harness.model.runs import json_text
 from harness.model.scenario import WorkloadPart
 from harness.model.worker_kinds import KINDS, asked_for

@@ -2,14 +2,14 @@
 within its bars.
 
     python -m bench.checker --sizes 1M --shapes clean,planted
-    python -m bench.checker --sizes 10M --shapes clean --profile
+    python -m bench.checker --sizes 10M --shapes clean
 
 Of each size and shape: a made-up history (bench.checker.histories), then in turns our whole check
-in a live session as a campaign keeps it, and DuckDB's; then ours by plain Spark SQL (clean ones up
-to 10M), in a session of its own. Each twice in the same process; the second run counts. Then small
-runs, a campaign, and questions over a hundred and a thousand runs (bench.ask). What both sides find
-must be what was planted. Prints each number, what DuckDB was not asked and why, and each bar with
-its ratio; exit 1 where one is missed or the counts differ.
+in a live session as a campaign keeps it, and DuckDB's; then ours by URI (clean ones up to 10M), in
+a session of its own. Each twice in the same process; the second run counts. Then small runs, a
+campaign, and questions over a hundred and a thousand runs (bench.ask). What both sides find must be
+what was planted. Prints each number, what DuckDB was not asked and why, and each bar with its
+ratio; exit 1 where one is missed or the counts differ.
 `--jepsen PROGRAM` times `PROGRAM RUN` beside, of a million operations.
 """
 
@@ -29,14 +29,14 @@ from analysis import anomalies
 from bench import ask
 from bench.checker import small
 from bench.checker.bars import BARS, GIB, OF_SIZE, SIZES, missed
-from bench.checker.coverage import ANOMALIES, DRIVER, QUERIES, Left
+from bench.checker.coverage import ANOMALIES, DRIVER, MEASURES, Left
 from bench.checker.histories import SHAPES, Made, write
 from bench.checker.measure import Cost, Worker, whole
 
 TURNS = ("first", "second")
 SCANS = 6
 LIVE = "0"  # operations that a session is started for which a campaign keeps
-PLAIN = (("1M", "clean"), ("10M", "clean"))  # the plain way of these is measured, too
+BY_URI = (("1M", "clean"), ("10M", "clean"))  # these are checked as runs in a store, too
 _say = partial(print, flush=True)
 
 
@@ -67,7 +67,6 @@ def main() -> None:
     parser.add_argument("--sizes", default=",".join(SIZES), help="some of 1M,10M,100M, or none")
     parser.add_argument("--shapes", default=",".join(SHAPES))
     parser.add_argument("--rounds", type=int, default=3, help="of small runs; 0: none at all")
-    parser.add_argument("--profile", action="store_true", help="each of our queries by itself, too")
     parser.add_argument("--jepsen", metavar="PROGRAM", help="what judges a run as Jepsen does")
     asked = parser.parse_args()
     measured = Measured()
@@ -75,7 +74,7 @@ def main() -> None:
         folder = Path(temporary)
         for size in filter(None, asked.sizes.split(",")):
             shapes = [each for each in OF_SIZE[size] if each in asked.shapes.split(",")]
-            _compare(measured, folder, size, shapes, profile=asked.profile)
+            _compare(measured, folder, size, shapes)
         if asked.rounds:
             _say("small runs")
             measured.add(small.beside_stock(folder, asked.rounds))
@@ -88,9 +87,7 @@ def main() -> None:
     sys.exit(1 if measured.wrong or missed(BARS, measured.numbers) else 0)
 
 
-def _compare(
-    measured: Measured, folder: Path, size: str, shapes: list[str], *, profile: bool
-) -> None:
+def _compare(measured: Measured, folder: Path, size: str, shapes: list[str]) -> None:
     """All shapes of one size, in one live process a side."""
     operations = SIZES[size]
     with Worker("ours", LIVE) as ours, Worker("duckdb", str(operations)) as duckdb:
@@ -102,8 +99,8 @@ def _compare(
             _say(f"{of}: {made.operations:,} operations")
             cold, costs = _in_turns({"ours": ours, "duckdb": duckdb}, str(made.folder))
             measured.add({f"{side} cold cpu {of}": cost.cpu_s for side, cost in cold.items()})
-            if (size, shape) in PLAIN or profile:  # apart: it needs a session for all of them
-                costs |= _plainly(measured, made, of, operations, profile=profile)
+            if (size, shape) in BY_URI:
+                costs["by URI"] = _by_uri(made, operations)
             for side, cost in costs.items():
                 measured.compare(f"{side}, {of}", cost.told["counts"], made)
             measured.add(dict(_numbers(costs, of)))
@@ -119,19 +116,12 @@ def _compare(
             shutil.rmtree(made.folder)
 
 
-def _plainly(
-    measured: Measured, made: Made, of: str, operations: int, *, profile: bool
-) -> dict[str, Cost]:
-    """The same by plain Spark SQL."""
-    folder, costs = str(made.folder), {}
-    with Worker("ours", str(operations)) as plain:
-        if tuple(of.split(" ")) in PLAIN:
-            costs["plain"] = [plain.do("check", folder=folder, plain=True) for _ in TURNS][-1]
-            _say(f"  plain: {costs['plain'].cpu_s:.1f} CPU s")
-        if profile:
-            told = plain.do("profile", folder=folder).told
-            measured.add({f"query {name} {of}": took for name, took in told.items()})
-    return costs
+def _by_uri(made: Made, operations: int) -> Cost:
+    """The same of a run in a store."""
+    with Worker("ours", str(operations)) as ours:
+        cost = [ours.do("check", folder=str(made.folder), by_uri=True) for _ in TURNS][-1]
+    _say(f"  by URI: {cost.cpu_s:.1f} CPU s")
+    return cost
 
 
 def _in_turns(sides: Mapping[str, Worker], folder: str) -> tuple[dict[str, Cost], dict[str, Cost]]:
@@ -168,9 +158,9 @@ def _jepsen(measured: Measured, folder: Path, program: str | None) -> None:
 
 
 def _tell(measured: Measured) -> None:
-    asked = [name for name, way in {**ANOMALIES, **QUERIES}.items() if not isinstance(way, Left)]
-    _say(f"both sides: {', '.join(asked)}")
-    for name, way in {**ANOMALIES, **QUERIES, **DRIVER}.items():
+    asked = [name for name, way in ANOMALIES.items() if not isinstance(way, Left)]
+    _say(f"both sides: {', '.join([*asked, *MEASURES])}")
+    for name, way in {**ANOMALIES, **DRIVER}.items():
         if isinstance(way, Left):
             apart = f", timed apart ({way.apart})" if way.apart else ""
             _say(f"ours alone: {name}: {way.why}{apart}")

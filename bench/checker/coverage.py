@@ -1,10 +1,10 @@
-"""What DuckDB is asked beside our check: SQL for each anomaly and query, or why there is none.
+"""What DuckDB is asked beside our check: SQL for each anomaly and measure, or why there is none.
 
 A check that one side leaves out would make a comparison worthless. So each anomaly of
-analysis.anomalies and each query of analysis.queries.Queries has its line here, and a test fails
-where one is missing. What has no sensible form in SQL, or has nothing to look at in these
-histories, is a `Left` with its reason; those of which our side does the work all the same are timed
-apart (`apart`).
+analysis.anomalies and each measure of analysis.measures.measured.Measured has its line here, and a
+test fails where one is missing. What has no sensible form in SQL, or has nothing to look at in
+these histories, is a `Left` with its reason; those of which our side does the work all the same are
+timed apart (`apart`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sql:
-    """A select of findings (columns of `found`), or the name of the table that has the answer."""
+    """A select of findings (columns of `found`)."""
 
     text: str
 
@@ -276,16 +276,10 @@ ANOMALIES: Mapping[str, Sql | Left] = {
     "metadata-back": Left(why="these histories are of a cluster with ZooKeeper"),
 }
 
-QUERIES: Mapping[str, Sql | Left] = {  # by the name of the method
-    "evidence": Sql(text="evidence"),
-    "counts": Sql(text="counts"),
-    "landings": Sql(text="landings"),
-    "redeliveries": Sql(text="redeliveries"),
-    "acks": Sql(text="acks"),
-    "windows": Sql(text="windows"),
-    "work": Sql(text="work"),
-    "sends": Sql(text="drawn"),
-    "positions": Sql(text="positions"),
+MEASURES: Mapping[str, str] = {  # by the field, the table that has the answer
+    **{name: name for name in ("counts", "landings", "redeliveries", "acks", "windows", "work")},
+    "sends": "drawn",
+    "positions": "positions",
 }
 DRIVER: Mapping[str, Left] = {  # what a check does besides, and no SQL
     "tables": Left(why="digests, and rows that no recorder writes", apart="open"),

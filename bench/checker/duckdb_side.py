@@ -2,7 +2,7 @@
 
     answers = ask(folder, facts, threads=2)
     answers.counts     {"lost": 14, …}
-    answers.tables     the other answers by name, as DuckDB has them
+    answers.tables     the measures by the name of their table
 
 `facts` is what the driver knows of the run (a row of analysis.frames.schema.RUNS): leaders, faults,
 ends of the final read. Both sides are given it, so that the time is that of going through the
@@ -26,16 +26,16 @@ from analysis.frames import schema
 from analysis.frames.history import run_row
 from analysis.permission import permission_of
 from analysis.stored.stored_run import EVENTS, open_run
-from bench.checker.coverage import ANOMALIES, QUERIES, Sql
+from bench.checker.coverage import ANOMALIES, MEASURES, Sql
 
 FILES = ("fates", "places", "steps", "order", "transactions", "groups")
-MEASURES = ("measures", "work", "windows")
+ASKED = ("measures", "work", "windows")  # files of MEASURES
 COLUMNS = (  # that the tables above are made from
     *("process", "id", "f", "type", "partition", "value", "offset", "error", "intended_ns"),
     *("start_ns", "end_ns", "instance", "transaction", "generation", "epoch"),
 )
 _LISTS = ("ends", "faults", "leaders", "states", "alone", "moves", "outdated", "shared", "unowned")
-_MORE = ("hanging", "deaths", "causes")
+_MORE = ("hanging", "deaths", "causes", "elections")
 _SHAPES = {
     "ends": schema.END,
     "faults": schema.FAULT,
@@ -49,6 +49,7 @@ _SHAPES = {
     "hanging": schema.HANGING,
     "deaths": schema.DEATH,
     "causes": schema.CAUSE,
+    "elections": schema.ELECTION,
 }
 _KINDS = {
     "string": pa.string(),
@@ -95,7 +96,7 @@ def ask(folder: Path, facts: Mapping[str, Any], evidence: Path, *, threads: int 
             if isinstance(way, Sql):
                 told = f"select '{anomaly}' as anomaly, * from ({way.text})"
                 connection.execute(f"insert into found by name {told}")
-        for name in MEASURES:
+        for name in ASKED:
             connection.execute(_text(name))
         connection.execute(_text("evidence"))
         connection.execute(
@@ -104,6 +105,16 @@ def ask(folder: Path, facts: Mapping[str, Any], evidence: Path, *, threads: int 
         )
         counted = connection.execute("select anomaly, count(*) from evidence group by anomaly")
         return Answers(counts=dict(counted.fetchall()), tables=_tables(connection))
+
+
+def measures(folder: Path, facts: Mapping[str, Any]) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+    """Ask for the measures alone."""
+    with duckdb.connect() as connection:
+        connection.execute("set threads = 1")
+        _give(connection, folder, facts)
+        for name in ("fates", *ASKED):
+            connection.execute(_text(name))
+        return _tables(connection)
 
 
 def scan(folder: Path, *, threads: int = 2) -> None:
@@ -175,12 +186,10 @@ def _table(
 
 
 def _tables(connection: duckdb.DuckDBPyConnection) -> dict[str, list[dict[str, Any]]]:
-    """The small answers."""
-    names = [way.text for way in QUERIES.values() if isinstance(way, Sql)]
+    """The small answers, by the name of their table."""
     told = {}
-    for name in (*names, "acked_isr_alone"):
-        if name != "evidence":
-            answer = connection.execute(f"from {name}")
-            head = [column[0] for column in answer.description or ()]
-            told[name] = [dict(zip(head, row, strict=True)) for row in answer.fetchall()]
+    for name in (*MEASURES.values(), "acked_isr_alone"):
+        answer = connection.execute(f"from {name}")
+        head = [column[0] for column in answer.description or ()]
+        told[name] = [dict(zip(head, row, strict=True)) for row in answer.fetchall()]
     return told

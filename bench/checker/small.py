@@ -35,7 +35,7 @@ import sys, time
 from pathlib import Path
 from analysis.spark.ahead import Ahead
 from analysis.job import check
-from analysis.rehearsal import rehearse
+from analysis.train_archive import rehearse
 with Ahead(scratch=Path(sys.argv[1]), rehearsal=lambda: rehearse) as ahead:
     ahead.start()
     time.sleep({LEAD_S})

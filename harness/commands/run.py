@@ -220,7 +220,7 @@ class _Checker(contextlib.ExitStack):
 
 
 def _rehearsal() -> Rehearsal:
-    from analysis.rehearsal import rehearse  # noqa: PLC0415  slow to import: in Spark's thread
+    from analysis.train_archive import rehearse  # noqa: PLC0415  slow to import: in Spark's thread
 
     return rehearse
 

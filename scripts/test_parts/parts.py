@@ -44,7 +44,7 @@ PARTS = (
     Part(name="local", paths=("tests/live/local",), program=LIVE, live=True),
     Part(
         name="store-external",
-        paths=("tests/live/elsewhere", "tests/live/external"),
+        paths=("tests/live/remote", "tests/live/external"),
         program=LIVE,
         live=True,
     ),

@@ -65,7 +65,7 @@ class CheckedStories:
 
     def _check(self, tests: Sequence[str]) -> None:
         # Most of those who write stories need no Spark.
-        from analysis import job, prepared  # noqa: PLC0415
+        from analysis import job  # noqa: PLC0415
         from analysis.report import page  # noqa: PLC0415
 
         screens = _Screens()
@@ -77,8 +77,7 @@ class CheckedStories:
             ]
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(page, "render", lambda *_: "")  # megabytes, and none looks at it
-                patch.setattr(prepared, "screens", screens.look)
-                patch.setattr(prepared, "measured", lambda *_: None)
+                patch.setattr(job, "screens", screens.look)
                 reports = job.check(paths)
             for test, report, path in zip(tests, reports, paths, strict=True):
                 missed = screens.missed(report)
@@ -95,7 +94,7 @@ class _Screens:
         self._signs: dict[str, Collection[Any]] = {}  # by run_id; of plain ones
 
     def look(self, runs: Sequence[Any], facts: Mapping[str, Any], scratch: Path) -> None:
-        """In place of analysis.prepared's."""
+        """In place of analysis.job's."""
         from analysis.screens.several import screens  # noqa: PLC0415
 
         told = {run.run_id: screens([run], facts, scratch) for run in runs}
@@ -108,6 +107,18 @@ class _Screens:
         found = [name for name, told in report["anomalies"].items() if told["count"]]
         signs = self._signs.get(report["run_id"]) if found else None
         return [name for name in found if signs is not None and not BY_NAME[name].tables(signs)]
+
+
+def measured_rows(run: Any, measure: Any) -> list[dict[str, Any]]:
+    """What one measure says of an opened run: `measure` is its class, such as WorkDone."""
+    from analysis.frames.history import run_row  # noqa: PLC0415  as above
+    from analysis.stored.batches import batches  # noqa: PLC0415
+
+    made = measure(run_row(run))
+    for file in run.tables:
+        for batch in batches(file):
+            made.see(batch)
+    return list(made.rows())
 
 
 def write_story(story: Story, folder: Path, run_id: str) -> Path:

@@ -16,7 +16,7 @@ Aborted records and the offsets that commits take are in the logs and in no fina
 records: looked for is only what that has.
 
 Cannot see: replicas that agreed again before the end; records that no producer of ours wrote; a
-replica that was not dumped (analysis.verdict.undumped: the run is unknown).
+replica that was not dumped (analysis.verdict.doubts: the run is unknown).
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, NonNegativeFloat, ValidationError
 
-from analysis.measures.position import position_of
+from analysis.measures.cap import position_of
 from analysis.report.parts.run_files import address
 from analysis.report.wording import MISSING, seconds
 from harness.model.kafka_text import kafka_text

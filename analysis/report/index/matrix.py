@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from analysis.measures.position import POSITIONS
+from analysis.measures.cap import POSITIONS
 from analysis.report.index.entries import Entry
 from analysis.report.index.trend import Night, trend
 from analysis.report.wording import MISSING, seconds

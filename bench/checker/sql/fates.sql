@@ -38,7 +38,7 @@ placed as (
     select
         seen.* replace (coalesce(home, (lowest_place >> 48)::integer) as home),
         case when first_place is null then 0 when first_place = last_place then 1 end as copies,
-        acked_place is not null and (acked_place = first_place or acked_place = last_place) as stayed
+        coalesce(acked_place = first_place or acked_place = last_place, false) as stayed
     from seen
 )
 select

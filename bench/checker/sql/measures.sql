@@ -1,4 +1,4 @@
--- What the report tells beside anomalies, one table a query of analysis.queries.Queries.
+-- What the report tells beside anomalies, one table per field of analysis.measures.measured.Measured.
 create temp table counts as
 with ended as (
     select *,
@@ -38,7 +38,16 @@ with due as (
         coalesce(delivered_ns, case when (
                 (first_place is not null and sent <> 1)
                 or (sent = 4 and not (first_place is null and (complete or (passed and one_copy))))
-            ) and intended_ns < load_end_ns and (tailing or grouped) then load_end_ns end) as had_ns
+            ) and intended_ns < load_end_ns and (tailing or grouped) then load_end_ns end) as had_ns,
+        exists (
+            select 1 from elections where elections."partition" = (acked_place >> 48)
+                and (acked_place & 281474976710655) >= elections.log_end
+                and acked_ns < elections.looked_ns
+        ) as past,
+        first_place is null and (
+            (complete and coalesce((acked_place & 281474976710655) >= log_start, log_start = 0))
+            or (passed and one_copy)
+        ) as gone
     from fates, run
 )
 select
@@ -48,6 +57,8 @@ select
         as acked_below_log_start,
     count(*) filter (sent = 3 and first_place is null and complete and log_start = 0)
         as unacknowledged_lost,
+    count(*) filter (past and gone) as lost_past_log_end,
+    count(*) filter (past and first_place is not null) as kept_past_log_end,
     quantile_cont(round((had_ns - intended_ns) / 1e6, 2), [0.5, 0.95, 0.99, 0.999, 1.0])
         filter (sent is not null) as latency_ms
 from due;

@@ -1,4 +1,4 @@
--- Windows of unavailability (analysis.measures.availability): gaps from the first and last success in
+-- Windows of unavailability (analysis.checks.unavailability): gaps from the first and last success in
 -- each slice of time, and what was attempted in them. Gaps of a kind and partition follow one
 -- another, so each attempt finds its first and its last one by a search, not by a join with all.
 create temp table gaps as

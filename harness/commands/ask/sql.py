@@ -64,7 +64,7 @@ def answer(question: Question, console: Console) -> None:
         )
     from analysis.ask.asked import Asked  # noqa: PLC0415  Spark is slow to import
     from analysis.ask.stored_tables import AskError  # noqa: PLC0415  and only needed here
-    from analysis.elsewhere.trouble import Unreachable  # noqa: PLC0415
+    from analysis.remote.trouble import Unreachable  # noqa: PLC0415
 
     tell_spark_of_java()
     try:

@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from rich.console import Console
 from rich.table import Table
 
-from analysis.compare.compared import (
+from analysis.studies.compare.compared import (
     Both,
     Compared,
     Tested,

@@ -48,8 +48,8 @@ class Asked:
 def check_tables(asked: Asked, console: Console) -> int:
     """Make a run of two tables, check it, show its report; the exit code. Raises HistoryError,
     StoreError, HostError and DiskError."""
-    from analysis.elsewhere.masters import started  # noqa: PLC0415  Spark is slow to import
-    from analysis.elsewhere.trouble import Unreachable  # noqa: PLC0415  and only needed here
+    from analysis.remote.masters import started  # noqa: PLC0415  Spark is slow to import
+    from analysis.remote.trouble import Unreachable  # noqa: PLC0415  and only needed here
     from analysis.spark.session import session  # noqa: PLC0415
     from analysis.stored.run_files import CheckError  # noqa: PLC0415
     from analysis.tables.opened import TableError  # noqa: PLC0415
@@ -80,7 +80,7 @@ def _say(told: Tables, console: Console) -> None:
 
 def _require_shared(spark: SparkSession, results: Path) -> None:
     """Raise StoreError unless executors see the results folder, or the one in which it will be."""
-    from analysis.elsewhere.evidence_place import is_local, require_shared  # noqa: PLC0415  above
+    from analysis.remote.shared_place import is_local, require_shared  # noqa: PLC0415  above
     from analysis.stored.run_files import CheckError  # noqa: PLC0415
 
     if is_local(spark):

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.checks.replicas import backwards, watermarks
+from analysis.checks.rules import Rules
 from analysis.frames.history import History, runs_frame
 from analysis.frames.schema import OPERATIONS, TRANSACTIONS, WATERMARKS, arrow
-from analysis.queries import Queries
 from harness.history import tables
 from tests.support import story_runs
 from tests.support.histories import LOAD_START_NS
@@ -56,7 +56,7 @@ def checked(spark: SparkSession, cases: Sequence[Row], folder: Path) -> list[Cou
     pq.write_table(
         pa.Table.from_pylist([], schema=arrow(TRANSACTIONS)), folder / "transactions.parquet"
     )
-    queries = Queries(
+    rules = Rules(
         History(
             operations=spark.read.schema(OPERATIONS).parquet(str(folder / "operations.parquet")),
             runs=runs_frame(spark, [_run(case, n) for n, case in numbered]),
@@ -68,13 +68,13 @@ def checked(spark: SparkSession, cases: Sequence[Row], folder: Path) -> list[Cou
         ALL,
     )
     found: list[Counter[Any]] = [Counter() for _ in cases]
-    evidence = queries.evidence()
+    evidence = rules.evidence()
     assert evidence is not None
     for row in evidence.collect():
         time = (row["time_ns"] - LOAD_START_NS) // MS
         key = (row["partition"], row["offset"], row["other_offset"], time)
         found[int(row["run_id"])][row["anomaly"], key] += 1
-    queries.forget()
+    rules.forget()
     return found
 
 

@@ -36,7 +36,7 @@ def test_a_folder_s_name_is_no_pattern_of_others(spark: SparkSession, tmp_path: 
     assert counts == [(2, 1)] * len(runs) + [(2, 2)] * len(twins)
 
 
-def test_what_spark_cannot_open_is_one_sentence(
+def test_what_cannot_be_opened_any_more_is_one_sentence(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Here somebody takes a file away between two looks."""
@@ -48,7 +48,7 @@ def test_what_spark_cannot_open_is_one_sentence(
 
     monkeypatch.setattr(job, "open_run", opened_and_gone)
 
-    with pytest.raises(CheckError, match="Spark could not read its history"):
+    with pytest.raises(CheckError, match="its history cannot be read"):
         job.check([write_story(WHOLE, tmp_path / "run", "told/run")])
 
 

@@ -17,10 +17,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis import queries as checks
+from analysis.anomalies import ANOMALIES
 from analysis.checks import duplicates, loss, phantoms
 from analysis.checks.groups import handling
 from analysis.checks.replicas import divergence
+from analysis.checks.rules import Rules
+from analysis.checks.unavailability import windows
 from analysis.frames.evidence import Tables, rows
 from analysis.frames.history import History, runs_frame
 from analysis.frames.operations import OFFSET_BITS
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
 
 DETAILS = {
     "windows",
-    "redeliveries",
     "victims",
     "diverged victims",
     "given apart",
@@ -69,22 +70,20 @@ def checked(spark: SparkSession, cases: Sequence[Case], folder: Path) -> list[Fo
         replicas=True,
         transactions=notes,
     )
-    queries = checks.Queries(history)
+    asked = Rules(history, ANOMALIES)
     found: list[Found] = [defaultdict(Counter) for _ in cases]
-    found_rows = queries.evidence()
+    found_rows = asked.evidence()
     assert found_rows is not None
     for row in found_rows.collect():
         found[int(row["run_id"])][_name(row)][_key(row)] += 1
-    for row in queries.windows().collect():
+    for row in windows(history, asked.fates).collect():
         times = [_ms(row[name]) for name in ("start_ns", "end_ns", "next_success_ns")]
         key = (row["kind"], row["partition"], *times, row["attempts"])
         found[int(row["run_id"])]["windows"][key] += 1
-    for row in queries.redeliveries().collect():
-        found[int(row["run_id"])]["redeliveries"]["all"] += row["redeliveries"] or 0
-    for row in _rows(queries.tables):
+    for row in _rows(asked.tables):
         for name, key in _details(row):
             found[int(row["run_id"])][name][key] += 1
-    queries.forget()
+    asked.forget()
     return [{name: +each for name, each in one.items() if +each} for one in found]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import analysis
 from analysis.ask.stored_tables import AskError
-from analysis.elsewhere.trouble import Unreachable
+from analysis.remote.trouble import Unreachable
 from bench.ask import copy_run
 from harness.checkout import DOCS
 

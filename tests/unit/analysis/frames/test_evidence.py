@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from analysis import queries as checks
-from analysis.anomalies import BY_NAME
+from analysis.anomalies import ANOMALIES, BY_NAME
+from analysis.checks.rules import Rules
 from analysis.frames.evidence import Tables, rows
 from analysis.frames.history import history_of, run_row
 from analysis.stored.stored_run import open_run
@@ -61,7 +61,7 @@ def found(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict
     """The rows of some anomalies of the story."""
     run = open_run(write_story(TOLD, tmp_path_factory.mktemp("told") / "run", "told/1"))
     history = history_of(spark, [run], {run.run_id: run_row(run)})
-    tables = checks.Queries(history).tables
+    tables = Rules(history, ANOMALIES).tables
     names = ("inconsistent-offset", "phantom", "vanished", "skipped", "early-read")
     return {name: list(_rows(name, tables)) for name in names}
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.types import IntegerType, LongType, StringType
 
-from analysis.frames.by_driver.evidence import evidence as by_driver
-from analysis.frames.by_driver.found import COLUMNS, NUMBERS
+from analysis.evidence.evidence import evidence as by_driver
+from analysis.evidence.found_rows import COLUMNS, NUMBERS
 from analysis.frames.claims import VICTIMS
 from analysis.frames.evidence import evidence
 from analysis.frames.history import History, runs_frame

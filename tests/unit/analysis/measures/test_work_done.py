@@ -1,14 +1,13 @@
-"""What the one query counts of each worker."""
+"""What is counted of each worker."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from analysis.frames.history import history_of, run_row
-from analysis.measures.work_done import Work, work_done
+from analysis.measures.work_done import Work, WorkDone
 from analysis.stored.stored_run import open_run
 from tests.support import story_runs
 from tests.support.histories import (
@@ -26,9 +25,6 @@ from tests.support.histories import (
     unasked,
 )
 from tests.support.stored_runs import did
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 KILL = fault("kill", ms=5000)  # healed at 6 s
 STORIES: dict[str, tuple[Part, ...]] = {
@@ -56,23 +52,16 @@ STORIES: dict[str, tuple[Part, ...]] = {
 
 
 @pytest.fixture(scope="module")
-def worked(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Work]:
+def worked(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Work]:
     folder = tmp_path_factory.mktemp("work")
-    runs = [
-        open_run(
-            story_runs.write_story(
-                story(*parts, loaded=False, partitions=4), folder / name, f"told/{name}"
-            )
-        )
-        for name, parts in STORIES.items()
-    ]
-    rows = [
-        row.asDict()
-        for row in work_done(
-            history_of(spark, runs, {run.run_id: run_row(run) for run in runs})
-        ).collect()
-    ]
-    return lambda name: Work(rows=[row for row in rows if row["run_id"] == f"told/{name}"])
+
+    def of(name: str) -> Work:
+        told = story(*STORIES[name], loaded=False, partitions=4)
+        if not (folder / name).exists():
+            story_runs.write_story(told, folder / name, f"told/{name}")
+        return Work(rows=story_runs.measured_rows(open_run(folder / name), WorkDone))
+
+    return of
 
 
 def test_operations_are_counted_by_worker_kind_and_end(worked: Callable[[str], Work]) -> None:

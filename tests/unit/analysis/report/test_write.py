@@ -10,7 +10,7 @@ import pytest
 
 from analysis.frames import schema
 from analysis.report.build import EXAMPLES
-from analysis.report.write import _finding
+from analysis.report.results import _finding
 
 # Acked at the same moment, as one answer of a broker acknowledges a batch; the last is unknown.
 ROWS = [(1000, value, 0, value) for value in range(EXAMPLES)] + [(None, 0, 1, 7)]

@@ -1,14 +1,15 @@
 """A screened history shows what the whole one shows: random histories of every anomaly, both ways.
 
 Each is screened, and Spark is asked twice: all of it, and what the screens have left. Rows of
-evidence, windows and landings must be the same, and so must the odd steps. A history that is not
-plain is left to Spark, so it proves nothing here: most must be plain.
+evidence must be the same. What the fates of a screen say of windows and landings is held against
+Spark's windows and the fates of all operations. A history that cannot be screened proves nothing
+here: most must be.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,21 +18,24 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.anomalies import BY_NAME
-from analysis.frames.by_driver.evidence import evidence
-from analysis.frames.by_driver.found import COLUMNS
+from analysis.anomalies import ANOMALIES, BY_NAME
+from analysis.checks.rules import Rules
+from analysis.checks.unavailability import windows
+from analysis.evidence.evidence import evidence
+from analysis.evidence.found_rows import COLUMNS
 from analysis.frames.history import History, runs_frame
 from analysis.frames.left import Left
 from analysis.frames.schema import OPERATIONS, TRANSACTIONS, arrow
 from analysis.frames.signs import Sign
 from analysis.frames.steps import STEPS
-from analysis.measures.by_driver.batches import NotPlain, batches
-from analysis.measures.by_driver.landings import Landings
-from analysis.measures.by_driver.windows import Windows
-from analysis.queries import Queries
-from analysis.screens import reduced
+from analysis.measures import fates as measured_fates
+from analysis.measures.fates import Fates, fates_of_files
+from analysis.measures.latency_and_rates import Landings, Redeliveries
+from analysis.measures.windows import Windows
+from analysis.screens.log import CannotScreen
 from analysis.screens.screened import Screened, screen
-from tests.support.oracles.operations import OUTCOMES, Case, oracle
+from analysis.stored.batches import batches
+from tests.support.oracles.operations import OUTCOMES, Case, oracle, redeliveries
 from tests.support.random_histories.any_rows import chaos
 from tests.support.random_histories.cases import facts_of, files_of, note_rows
 from tests.support.random_histories.drawing import drawn
@@ -41,14 +45,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Row = dict[str, Any]
-LANDED = (
-    *("indeterminate_landed", "indeterminate_not_landed", "acked_below_log_start"),
-    *("unacknowledged_lost", "lost_past_log_end", "kept_past_log_end"),
-)
 FEW = 4  # of 800
 # Circles are looked for in whole tables, both ways; stable offsets are drawn beside a history.
 NOT_COUNTED = {"circular-flow", "stable-back"}
-NOTHING = {**dict.fromkeys(LANDED, 0), "latency_ms": None}  # where no value was sent or read
 
 
 class Both:
@@ -67,7 +66,7 @@ class Both:
             ]
             try:
                 told = screen(files, facts, len(case.rows), notes=notes)
-            except NotPlain:
+            except CannotScreen:
                 continue
             self.screened[number], self.facts[number] = told, facts
             self.files[number] = files
@@ -108,10 +107,8 @@ class Both:
         contested = not signs.isdisjoint((Sign.CONTESTED, Sign.GARBLED))
         return Left(
             history=replace(self.whole, operations=few, contested=contested),
-            rows=told.num_rows,
             signs=signs,
             steps=lambda: steps,
-            facts={str(n): facts for n, facts in self.facts.items()},
         )
 
     def fail_with(self, what: str, differing: Counter[Any], other: Counter[Any]) -> None:
@@ -139,9 +136,9 @@ def sorted_row(row: Any) -> list[tuple[str, Any]]:
     return sorted((name, value) for name, value in row.asDict(recursive=True).items())
 
 
-def told_by_driver(queries: Queries, facts: dict[int, Row]) -> Counter[Any]:
+def told_by_driver(rules: Rules, facts: dict[int, Row]) -> Counter[Any]:
     """The same of evidence of what was found, as a check of screened runs makes it."""
-    found = queries.found()
+    found = rules.found()
     assert found is not None
     rows = found.select(*COLUMNS).toArrow()
     return Counter(
@@ -168,7 +165,7 @@ def both(request: pytest.FixtureRequest, histories: dict[str, Both]) -> Both:
     return histories[request.param]
 
 
-def test_most_are_plain(both: Both) -> None:
+def test_most_are_screened(both: Both) -> None:
     assert len(both.screened) > len(both.cases) / 2
 
 
@@ -184,7 +181,7 @@ def test_each_anomaly_that_is_screened_is_in_some(histories: dict[str, Both]) ->
 
 
 def test_suspects_show_what_everything_shows(both: Both) -> None:
-    whole, few = Queries(both.whole), Queries(both.whole, left=both.left)
+    whole, few = Rules(both.whole, ANOMALIES), Rules(both.whole, ANOMALIES, both.left)
     rows, left = counted(whole.evidence()), told_by_driver(few, both.facts)
     whole.forget()
     few.forget()
@@ -201,32 +198,47 @@ def test_where_no_sign_was_seen_there_is_nothing(both: Both) -> None:
             assert BY_NAME[name].tables(screened.signs), told
 
 
-def test_fates_give_the_windows_and_landings_of_all(
-    both: Both, monkeypatch: pytest.MonkeyPatch
+def test_fates_give_the_windows_of_spark_and_those_of_all_operations_the_same(
+    both: Both, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reduced, "ROWS", 5)  # so that suspects are told in many parts
-    queries = Queries(both.whole)
-    windows, landings = counted(queries.windows()), queries.landings().collect()
-    queries.forget()
-    landed = {row["run_id"]: {**row.asDict()} for row in landings}
+    monkeypatch.setattr(measured_fates, "ROWS", 5)  # so that values are told in many parts
+    monkeypatch.setattr(measured_fates, "MOST", 9)
+    rules = Rules(both.whole, ANOMALIES)
+    by_spark = counted(windows(both.whole, rules.fates))
+    rules.forget()
     told: Counter[Any] = Counter()
     for number, screened in both.screened.items():
-        facts, run_id = both.facts[number], str(number)
-        seen, counts = Windows(facts), Landings(facts)
-        for file in both.files[number]:
-            for batch in batches(file, run_id):
-                seen.see(batch)
-        fates = list(screened.fates())
-        for each in fates:
-            counts.see(each)
-        rows = [{"run_id": run_id, **row} for row in seen.rows(fates)]
-        told.update((run_id, str(sorted(row.items()))) for row in rows)
-        known = {"run_id": run_id, **NOTHING}
-        want = {
-            name: known[name] if n is None else n
-            for name, n in (landed.get(run_id) or known).items()
-        }
-        assert {**known, **counts.row()} == want, (both.cases[number].rows, facts)
+        facts, files, rows = both.facts[number], both.files[number], both.cases[number].rows
+        found, landed = measured_of(files, facts, screened.fates())
+        of_all = fates_of_files(files, facts, len(rows), tmp_path)
+        assert (found, landed) == measured_of(files, facts, of_all), (rows, facts)
+        told.update((str(number), row) for row in found)
 
-    if windows != told:
-        both.fail_with("windows", windows, told)
+    if by_spark != told:
+        both.fail_with("windows", by_spark, told)
+
+
+def measured_of(
+    files: Sequence[Path], facts: Row, fates: Iterable[Fates]
+) -> tuple[Counter[str], Row]:
+    """Windows, and landings without what is 0: where no value was sent or read there is no row."""
+    windows, landings = Windows(facts), Landings(facts)
+    for file in files:
+        for batch in batches(file):
+            windows.see(batch)
+    known = list(fates)
+    for each in known:
+        landings.see(each)
+    rows = ({"run_id": facts["run_id"], **row} for row in windows.rows(known))
+    landed = {name: n for name, n in landings.row().items() if n}
+    return Counter(str(sorted(row.items())) for row in rows), landed
+
+
+def test_redeliveries_are_those_of_the_oracle(both: Both) -> None:
+    for number, files in both.files.items():
+        rows = both.cases[number].rows
+        seen = Redeliveries(len(rows))
+        for file in files:
+            for batch in batches(file):
+                seen.see(batch)
+        assert seen.row().get("redeliveries", 0) == redeliveries(rows), rows

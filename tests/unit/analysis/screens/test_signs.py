@@ -9,7 +9,8 @@ import pytest
 
 from analysis.anomalies import ANOMALIES
 from analysis.frames.signs import Sign
-from analysis.measures.by_driver.batches import NotPlain
+from analysis.screens import reduced
+from analysis.screens.log import CannotScreen
 from analysis.screens.screened import Screened, screen
 from tests.support.oracles.operations import Case
 from tests.support.random_histories.cases import facts_of, files_of, note_rows
@@ -261,15 +262,21 @@ def test_a_suspect_brings_all_of_its_operations_and_of_who_is_at_its_places(tmp_
     "rows",
     [
         [*final(1), {**final(2)[0], "process": "another"}],
-        [{**read(1, 0), "offset": None}, *final(1)],
-        [{**send(1, 0), "end": None}, *final(1)],
-        [{**row("process", 1, 0), "end": None}, *final(1)],
         [*final(1), row("final-read", 1, 10**12)],
     ],
 )
-def test_what_is_not_plain_is_left_to_spark(rows: list[Row], tmp_path: Path) -> None:
-    with pytest.raises(NotPlain):
+def test_a_history_that_has_no_log_is_not_screened(rows: list[Row], tmp_path: Path) -> None:
+    """Two final reads disagree; offsets are far sparser than operations."""
+    with pytest.raises(CannotScreen):
         screened(tmp_path, *rows)
+
+
+def test_nor_is_one_with_too_many_suspects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reduced, "MOST", 1)
+
+    screened(tmp_path, send(1, 0), *final())
+    with pytest.raises(CannotScreen):
+        screened(tmp_path, send(1, 0), send(2, 1), *final())
 
 
 def test_every_anomaly_has_signs_or_a_reason() -> None:

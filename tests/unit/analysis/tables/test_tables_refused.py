@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from analysis.elsewhere.java_errors import Unreachable
+from analysis.remote.java_errors import Unreachable
 from analysis.tables.final_read import ends
 from analysis.tables.opened import TableError, open_table
 from analysis.tables.told import tables

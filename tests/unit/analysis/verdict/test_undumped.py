@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from analysis.verdict.undumped import undumped
+from analysis.verdict.doubts import undumped
 from tests.support.histories import final_read
 from tests.support.stored_runs import run_of
 

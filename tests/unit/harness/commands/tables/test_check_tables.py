@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 from rich.console import Console
 
-from analysis.elsewhere import evidence_place
+from analysis.remote import shared_place
 from analysis.stored.run_files import CheckError
 from analysis.tables.numbered import Numbered
 from harness.command_lines.run_and_judge import check
@@ -92,8 +92,8 @@ def test_executors_that_do_not_see_the_results_are_told_before_anything_is_read(
         tried.extend(folders)
         raise CheckError("not seen")
 
-    monkeypatch.setattr(evidence_place, "is_local", lambda _: False)
-    monkeypatch.setattr(evidence_place, "require_shared", unseen)
+    monkeypatch.setattr(shared_place, "is_local", lambda _: False)
+    monkeypatch.setattr(shared_place, "require_shared", unseen)
     with pytest.raises(StoreError, match="do not see this folder: give a --results folder that t"):
         check_tables(asked(tmp_path, reads="no.csv"), Console(file=io.StringIO()))
 

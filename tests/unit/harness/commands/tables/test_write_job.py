@@ -24,9 +24,20 @@ from harness.model.runs.run_folder import StoreError
 from tests.support.two_tables import TwoTables, as_csv, sent, was_read
 
 SAFE = About(defaults=True, faults="none", producer={"acks": "all"}, replication_factor=1)
+MS = 10**6
+# Each send takes 5 ms, but the second waits for 900: nothing was acknowledged meanwhile.
+SENT_MS = ((0, 5), (10, 910), (920, 925), (0, 905))
 STORY = TwoTables(
-    sends=[sent("a", 0), sent("é,1", 1), sent("c", 2), sent("d", 0, 1)],
-    reads=[was_read("a", 0), was_read("c", 2), was_read("c", 3), was_read("d", 0, 1)],
+    sends=[
+        {**send, "start_ns": begun * MS, "end_ns": ended * MS}
+        for send, (begun, ended) in zip(
+            [sent("a", 0), sent("é,1", 1), sent("c", 2), sent("d", 0, 1)], SENT_MS, strict=True
+        )
+    ],
+    reads=[
+        {**row, "end_ns": 2000 * MS}
+        for row in [was_read("a", 0), was_read("c", 2), was_read("c", 3), was_read("d", 0, 1)]
+    ],
     complete=True,
     about=SAFE,
 )
@@ -97,8 +108,15 @@ def test_it_finds_what_the_check_finds_where_nothing_else_is_installed(tmp_path,
         name: each["count"] for name, each in report["anomalies"].items() if each["count"]
     }
     assert [("duplicate", "c"), ("hole", None), ("lost", "é,1")] == [
-        (row["anomaly"], row.get("value")) for row in found
+        (row["anomaly"], row.get("value")) for row in found if "anomaly" in row
     ]
+    windows = [row for row in found if "unavailable" in row]
+    assert [(row["kind"], row["partition"], row["attempts"]) for row in report["windows"]] == [
+        (row["unavailable"], row["partition"], row["attempts"]) for row in windows
+    ]
+    lengths = [(row["end_ns"] - row["start_ns"]) / 1e9 for row in windows]
+    assert lengths == pytest.approx([row["length_s"] for row in report["windows"]])
+    assert len(windows) == 2
     assert f"verdict  {report['verdict'].upper()}" in lines
     assert INVALID == code == done.returncode
 

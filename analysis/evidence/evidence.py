@@ -1,0 +1,136 @@
+"""Evidence of found rows: analysis.frames.evidence.evidence, by numpy.
+
+    table = evidence(found, facts)    schema.EVIDENCE, of rows of one run whose facts (a row of
+                                      schema.RUNS) these are
+
+Spark would look through all leaders and faults of the run for each row, uncompiled; here rows lie
+in the order of time, and each leader has its stretch of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from analysis.evidence.found_rows import Found, Mask
+from analysis.evidence.permission import permitting
+from analysis.frames import schema
+from analysis.frames.operations import OFFSET_BITS, SENT_NAMES
+from analysis.frames.permission import FORBIDDEN, IN_DOUBT, PERMITTED
+from analysis.stored.columns import Numbers
+from harness.history.record_format import SEQUENCE_BITS
+
+Row = Mapping[str, Any]
+SCHEMA = schema.arrow(schema.EVIDENCE)
+_SECONDS = {"time_s": "time_ns", "sent_s": "sent_ns", "acked_s": "acked_ns"} | {
+    "delivered_s": "delivered_ns"
+}
+
+
+def evidence(table: pa.Table, facts: Row) -> pa.Table:
+    """Rows of analysis.frames.evidence.rows, at least the columns of found_rows.COLUMNS, with
+    everything that is known of them."""
+    found = Found(table)
+    columns = {
+        **{name: table[name] for name in SCHEMA.names if name in table.column_names},
+        **_places(found),
+        **_seconds(found, facts["load_start_ns"]),
+        **_leader(found, facts["states"]),
+        **_faults(found, facts["faults"]),
+        **_judged(found, facts["causes"]),
+        "sent": _taken([None, *SENT_NAMES.values()], _sent(found)),
+    }
+    return pa.table([columns[f.name].cast(f.type) for f in SCHEMA], schema=SCHEMA)
+
+
+def _places(found: Found) -> dict[str, pa.Array]:
+    value, known = found.number["value"], found.known["value"]
+    low = (1 << OFFSET_BITS) - 1
+    told = {
+        "partition": (found.number["partition"], found.known["partition"]),
+        "offset": (found.number["place"] & low, found.known["place"]),
+        "other_partition": (found.number["other_partition"], found.known["other_partition"]),
+        "other_offset": (found.number["other_place"] & low, found.known["other_place"]),
+        "producer": (value >> SEQUENCE_BITS, known),
+        "sequence": (value & ((1 << SEQUENCE_BITS) - 1), known),
+    }
+    return {name: pa.array(number, mask=~there) for name, (number, there) in told.items()}
+
+
+def _seconds(found: Found, start_ns: int) -> dict[str, pa.Array]:
+    told = {
+        name: pa.array((found.number[ns] - start_ns) / 1e9, mask=~found.known[ns])
+        for name, ns in _SECONDS.items()
+    }
+    lasted = pa.array(found.number["lasted_ns"] / 1e9, mask=~found.known["lasted_ns"])
+    return {**told, "lasted_s": lasted}
+
+
+def _sent(found: Found) -> Numbers:
+    """Places among its names, 0 where it was never sent."""
+    at = np.searchsorted(list(SENT_NAMES), found.number["sent"]) + 1
+    return np.where(found.known["sent"] & np.isin(found.number["sent"], list(SENT_NAMES)), at, 0)
+
+
+def _leader(found: Found, states: Sequence[Row]) -> dict[str, pa.Array]:
+    """Who led at that moment, as far as was seen."""
+    now = found.number["time_ns"]
+    led = np.zeros(len(found), dtype=np.int64)
+    timed = np.flatnonzero(found.known["time_ns"] & found.known["partition"])
+    timed = timed[np.lexsort((now[timed], found.number["partition"][timed]))]
+    partitions, starts = np.unique(found.number["partition"][timed], return_index=True)
+    of = dict(zip(partitions.tolist(), np.split(timed, starts[1:]), strict=False))
+    for place, state in reversed(list(enumerate(states, start=1))):  # the first one counts
+        rows = of.get(state["partition"])
+        if rows is None:
+            continue
+        since, until = state["from_ns"], state["to_ns"]
+        begin = np.searchsorted(now[rows], since)
+        end = len(rows) if until is None else np.searchsorted(now[rows], until)
+        led[rows[begin:end]] = place
+    nobody: Row = {"leader": None, "epoch": None}
+    return {
+        name: _taken([state[name] for state in (nobody, *states)], led)
+        for name in ("leader", "epoch")
+    }
+
+
+def _taken(words: Sequence[Any], place: Numbers) -> pa.Array:
+    return pa.array(words).take(pa.array(place))
+
+
+def _faults(found: Found, faults: Sequence[Row]) -> dict[str, pa.Array]:
+    """Those in force between the send and that moment, and the first that was injected later."""
+    now, timed = found.number["time_ns"], found.known["time_ns"]
+    sent = found.known["sent_ns"]
+    since = np.where(sent, np.minimum(now, found.number["sent_ns"]), now)
+    in_force: Mask = np.zeros((len(found), len(faults)), dtype=bool)
+    later = np.zeros(len(found), dtype=np.int64)
+    for place, fault in reversed(list(enumerate(faults))):
+        begun = timed & (fault["invoke_ns"] <= now)
+        in_force[:, place] = begun if fault["end_ns"] is None else begun & (since < fault["end_ns"])
+        later[timed & ~begun] = place + 1
+    numbers = [fault["fault"] for fault in faults]
+    rows, places = np.nonzero(in_force)
+    ends = np.cumsum(np.bincount(rows, minlength=len(found)))
+    taken = pa.array(numbers, pa.int32()).take(pa.array(places))
+    offsets = pa.array(np.concatenate([[0], ends]).astype(np.int32))
+    return {
+        "faults": pa.ListArray.from_arrays(offsets, taken),
+        "next_fault": _taken([None, *numbers], later),
+    }
+
+
+def _judged(found: Found, causes: Sequence[Row]) -> dict[str, pa.Array]:
+    place = permitting(found, causes) + 1
+    words = [FORBIDDEN, *(PERMITTED if cause["sure"] else IN_DOUBT for cause in causes)]
+    return {
+        "judged": _taken(words, place),
+        "cause": _taken([None, *(cause["number"] for cause in causes)], place),
+        "permitted_by": _taken(
+            [None, *(cause["words"] if cause["sure"] else None for cause in causes)], place
+        ),
+    }

@@ -1,1 +1,0 @@
-"""The measures of a run whose files the driver can open: the same answers, by numpy."""
