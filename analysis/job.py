@@ -34,6 +34,7 @@ from analysis.measures.fates import Fates, fates_of_files
 from analysis.measures.leadership import acked_unseen
 from analysis.measures.measured import Measured, measured
 from analysis.permission import Permission, permission_of
+from analysis.remote import shared_place
 from analysis.remote.masters import require_master, starting
 from analysis.remote.shared_place import SharedPlace, is_local, require_shared
 from analysis.remote.staged import Staged
@@ -238,7 +239,8 @@ def _evidence(
         history = history_of(spark, runs, ready.facts)
         left = ready.screens.left(spark, history, place) if ready.screens else None
         rules = Rules(history, ANOMALIES, left)
-        few = ready.left(sum(run.operations for run in runs)) <= FEW
+        most = FEW if place.shared else shared_place.FEW
+        few = ready.left(sum(run.operations for run in runs)) <= most
         try:
             found = rules.found()
             rows = () if found is None else place.take(found.select(*COLUMNS), few=few)

@@ -32,8 +32,9 @@ pytestmark = [pytest.mark.cluster, pytest.mark.jvm]
 
 GOLDEN = "acks-1-leader-killed"
 PLANTED = "planted"  # two of each anomaly, in transactions and groups; sealed with digests
-RUNS = (GOLDEN, PLANTED)
-OPERATIONS = 20_000
+HALF_LOST = "scattered-lost"  # more suspects than a plan has as rows
+RUNS = (GOLDEN, PLANTED, HALF_LOST)
+OPERATIONS = 30_000
 MADE = ("analysis", "report.json", "report.html", "junit.xml")
 # Short lives of little memory: as Spark starts for a small check on this machine.
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -43,10 +44,15 @@ SETTINGS = {
     "spark.driver.extraJavaOptions": QUICK,
     "spark.ui.enabled": "false",
 }
+MS = 10**6
 STORY = TwoTables(
-    sends=[sent(f"v{number}", number // 3, number % 3) for number in range(300)],
+    sends=[
+        sent(f"v{number}", number // 3, number % 3, start_ns=number * MS, end_ns=(number + 1) * MS)
+        for number in range(300)
+    ],
     reads=[was_read(f"v{number}", number // 3, number % 3) for number in range(300) if number != 5],
 )
+SUBMIT = Path(SPARK, "bin", "spark-submit")
 WITH_S3 = pytest.mark.skipif("TEST_S3" not in os.environ, reason="690 MB of jars: make test-s3")
 
 
@@ -75,7 +81,8 @@ def place(
 ) -> Iterator[Place]:
     scratch, folders = (tmp_path_factory.mktemp(name) for name in ("scratch", "it's results"))
     shutil.copytree(ROOT / "tests" / "golden" / GOLDEN, folders / GOLDEN)
-    histories.write(folders / PLANTED, operations=OPERATIONS, shape="planted")
+    for shape in (PLANTED, HALF_LOST):
+        histories.write(folders / shape, operations=OPERATIONS, shape=shape)
     hidden = [ROOT, folders, Path(sys.prefix), SPARK.parent]
     with request.param(scratch) as store, standalone(scratch, workers=2, hidden=hidden) as cluster:
         for name in RUNS:
@@ -198,3 +205,23 @@ def test_two_tables_become_a_run_only_where_executors_see_it(place, tmp_path, se
     else:
         assert f"{results}: the executors of {place.cluster.master} do not see" in done.err
         assert "300 sends" not in done.out
+
+
+def test_the_job_of_one_file_checks_two_tables_of_the_store_on_the_cluster(place, tmp_path):
+    """Nothing of ours is there but what the file has in it."""
+    STORY.files(tmp_path / "tables", as_csv)
+    place.store.put(tmp_path / "tables", "/tables")
+    written = place.call("check", "--write-job", str(tmp_path / "job.py"))
+    assert written.code == 0, written.err
+    tables = f"{place.store.uri}/tables"
+    words = f"--sends {tables}/sends.csv --reads {tables}/reads.csv --final-read-is-complete"
+    done = ran(
+        [str(SUBMIT), "--master", place.cluster.master, str(tmp_path / "job.py"), *words.split()],
+        tmp_path,
+        limit_s=300,
+        environment=place.environment,
+    )
+
+    assert done.code == UNKNOWN, done.out + done.err
+    assert [1] == [int(line.split()[1]) for line in done.out.splitlines() if line[:5] == "lost "]
+    assert "unavailable for writes 0 times" in done.out
