@@ -27,9 +27,11 @@ from pyspark.sql import SparkSession
 
 from analysis.anomalies import ANOMALIES
 from analysis.checks.rules import Rules
+from analysis.checks.run_row import run_row
+from analysis.checks.transactions.cycles import Cycles, cycles_of
 from analysis.evidence.found_rows import COLUMNS
 from analysis.evidence.tables import Folders, written
-from analysis.frames.history import history_of, run_row
+from analysis.frames.history import history_of
 from analysis.measures.fates import Fates, fates_of_files
 from analysis.measures.leadership import acked_unseen
 from analysis.measures.measured import Measured, measured
@@ -48,7 +50,6 @@ from analysis.spark.jvm import BIG
 from analysis.spark.session import HERE, make_room_for, session
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, open_run
-from analysis.stored.transactions.circles import Circles, circles_of
 from analysis.stored.transactions.settled import settled_in
 from analysis.verdict.demands import ALONE
 from harness.model.runs.disk import trouble_told
@@ -64,7 +65,7 @@ class Prepared:
     run_id, in the order of the runs."""
 
     permissions: Mapping[str, Permission]
-    circles: Mapping[str, Circles | None]
+    cycles: Mapping[str, Cycles | None]
     facts: Mapping[str, Mapping[str, Any]]  # rows of schema.RUNS
     screens: Screens | None  # what Spark must still be asked about; None: everything
     measured: Mapping[str, Measured]
@@ -196,15 +197,15 @@ def _started(
 def prepared(runs: Sequence[Run]) -> Prepared:
     """Look at these runs."""
     permissions = {run.run_id: permission_of(run) for run in runs}
-    circles = {run.run_id: circles_of(run) for run in runs}
+    cycles = {run.run_id: cycles_of(run) for run in runs}
     facts = {
-        run.run_id: run_row(run, _causes(run, permissions[run.run_id]), circles[run.run_id])
+        run.run_id: run_row(run, _causes(run, permissions[run.run_id]), cycles[run.run_id])
         for run in runs
     }
     told = screens(runs, facts, runs[0].path)
     return Prepared(
         permissions=permissions,
-        circles=circles,
+        cycles=cycles,
         facts=facts,
         screens=told,
         measured={run.run_id: _measured(run, facts[run.run_id], told) for run in runs},
@@ -288,7 +289,7 @@ def _publish(run: Run, evidence: Folders, ready: Prepared, staged: Staged | None
         run,
         evidence[run.run_id],
         ready.measured[run.run_id],
-        circles=ready.circles[run.run_id],
+        cycles=ready.cycles[run.run_id],
         acked_unseen=ready.acked_unseen[run.run_id],
     )
     made = report(run, told.found, ready.permissions[run.run_id])

@@ -54,7 +54,7 @@ def arrows() -> Arrows:
 
 
 def reduced(graph: Arrows) -> Arrows:
-    """The same without arrows that follow from others (the graph has no circle)."""
+    """The same without arrows that follow from others (the graph has no cycle)."""
 
     @cache
     def reach(room: str) -> frozenset[str]:

@@ -1,13 +1,13 @@
 """All runs of one check, as Spark has them: operations, watermarks, and a row for each run.
 
-Operations are only ever read by Spark. What the driver knows of a run (who led, which faults were
-in force, what the final read reached) goes to Spark as one row of schema.RUNS.
+What the driver knows of a run (who led, which faults were in force, what the final read reached)
+goes to Spark as one row of schema.RUNS (analysis.checks.run_row).
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -15,27 +15,13 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import ArrayType, StructType
 
 from analysis.frames import schema
-from analysis.frames.elections import election_rows, elections
 from analysis.frames.history_frames import History, runs_frame
-from analysis.frames.operations import OFFSET_BITS
-from analysis.stored.group_life import outdated, shared, unowned
-from analysis.stored.replica_samples import looks_of
-from analysis.stored.settings import nanoseconds
-from analysis.stored.stored_run import CORRUPT, EVENTS, WATERMARKS, Run, final_ends, is_dense
-from analysis.stored.transactions.circles import Circles
-from analysis.stored.transactions.hanging import hanging
-from harness.history.tables import partitions_named
-from harness.model.client_settings import EARLIEST, LATEST, acks_of, resets_of, retries_of
-from harness.model.untold import RESETS
-from harness.model.worker_kinds import kind_named
+from analysis.stored.stored_run import EVENTS, WATERMARKS, Run
 
 __all__ = ["History", "history_of", "runs_frame"]
 
 Row = Mapping[str, Any]
 PATTERN = frozenset("{}[]*?\\")  # what Spark takes for one
-TOLD_LATE_NS = 10**9  # a client tells of a reset up to a poll later
-CHECKPOINTS, CHECKPOINTS_MS = "replica.high.watermark.checkpoint.interval.ms", 5000
-SEEN_LATE_NS = 10**9  # an ISR is looked at every 50 ms, and acks reach a busy worker late
 
 
 def history_of(
@@ -43,8 +29,7 @@ def history_of(
     runs: Sequence[Run],
     facts: Mapping[str, Row],
 ) -> History:
-    """Everything the checks need of these runs; `facts` are their rows of schema.RUNS by run_id:
-    `run_row`."""
+    """Everything the checks need of these runs; `facts` are their rows of schema.RUNS by run_id."""
     files = [run.address(file) for run in runs for file in run.tables]
     told = [run.address(run.path / EVENTS) for run in runs if run.tells_transactions]
     followed = [run for run in runs if run.watched and run.watermarks]
@@ -90,191 +75,3 @@ def files_frame(spark: SparkSession, columns: StructType, files: Sequence[str]) 
 def _transactions(spark: SparkSession, files: Sequence[str]) -> DataFrame:
     events = files_frame(spark, schema.TRANSACTIONS, files)
     return events.where((F.col("event") == "transaction") & F.col("transaction").isNotNull())
-
-
-def run_row(run: Run, causes: Sequence[Row] = (), circles: Circles | None = None) -> dict[str, Any]:
-    """What the checks must know of a run: a row of schema.RUNS."""
-    return {
-        "run_id": run.run_id,
-        "load_start_ns": run.load_start_ns,
-        "load_end_ns": run.load_end_ns,
-        "threshold_ns": int(run.threshold_ms * 1e6),
-        "bucket_ns": run.bucket_ms * 10**6,
-        "tailing": run.tailing,
-        "grouped": run.grouped,
-        "ends": [
-            {
-                "complete": end["complete"],
-                "log_start": end["log_start"],
-                "position": _passed(run, end["partition"]),
-                "committed_end": end["committed_end"],
-                "uncommitted_end": end["uncommitted_end"],
-            }
-            for end in final_ends(run)
-        ],
-        "transforms": run.transforms,
-        "transactional": run.transactional,
-        "dirty": run.transactional and run.reads_uncommitted,
-        "one_copy": _one_copy(run.scenario["workload"]["producer"]),
-        "acks_of_leader": acks_of(run.scenario["workload"]["producer"]) == "1",
-        "dumps": _dumps(run),
-        "deaths": list(run.deaths),
-        "faults": in_force(run),
-        "leaders": leaders_of(run),
-        "states": _states(run),
-        "checkpoint_ns": nanoseconds(run.node_settings["server"], CHECKPOINTS, CHECKPOINTS_MS),
-        "causes": list(causes),
-        "alone": _alone(run),
-        "elections": election_rows(elections(looks_of(run.watermarks))),
-        "moves": list(_moves(run)),
-        "outdated": outdated(run),
-        "shared": shared(run),
-        "unowned": unowned(run),
-        "metadata_back": list(_metadata_back(run)),
-        "from_start": _from_start(run),
-        "to_end": resets_of(run.scenario["workload"].get("consumer") or {}) == LATEST,
-        "dense": is_dense(run),
-        "corrupt": sorted(set(_corrupt(run))),
-        "hanging": list(hanging(run)),
-        "circular": list(circles.rows) if circles else [],
-    }
-
-
-def in_force(run: Run) -> list[dict[str, Any]]:
-    """From injection until healed; a fault that found no target never was in force."""
-    hit = [fault for fault in run.faults if fault["nodes"]]
-    return [
-        {
-            "fault": f["fault"],
-            "invoke_ns": f["invoke_ns"],
-            "end_ns": f["heal_ok_ns"],
-            "explains": not all(_only_reads(name) for name in f["nodes"]),
-        }
-        for f in sorted(hit, key=lambda fault: int(fault["invoke_ns"]))
-    ]
-
-
-def _only_reads(node: str) -> bool:
-    """Whether it is a worker that sends nothing."""
-    kind = kind_named(node)
-    return kind is not None and not kind.sends
-
-
-def leaders_of(run: Run) -> list[dict[str, Any]]:
-    """Who led from when to when, as far as the views tell: rows of schema.LEADER."""
-    return _stretches(run, {"leader": "leader"})
-
-
-def _states(run: Run) -> list[dict[str, Any]]:
-    """The same with leader epochs: rows of schema.STATE."""
-    states = _stretches(run, {"leader": "leader", "epoch": "leader_epoch"})
-    return [{**state, "seen_to_ns": _seen_to(run, state["to_ns"])} for state in states]
-
-
-def _seen_to(run: Run, to_ns: int | None) -> int | None:
-    """Until when a state that was last seen to end then was surely in force: not while nobody
-    could tell, if what came next was seen first once somebody could."""
-    unseen = [
-        blind["start_ns"]
-        for blind in run.blind
-        if blind["end_ns"] is None
-        or (to_ns is not None and blind["start_ns"] < to_ns <= blind["end_ns"] + SEEN_LATE_NS)
-    ]
-    return min((ns for ns in (to_ns, *unseen) if ns is not None), default=None)
-
-
-def _stretches(run: Run, names: Mapping[str, str]) -> list[dict[str, Any]]:
-    """From when to when these columns of the views stayed as they were, by partition."""
-    rows: list[dict[str, Any]] = []
-    last: dict[int, dict[str, Any]] = {}
-    for view in sorted(run.views, key=lambda view: view["time_ns"]):
-        before = last.get(view["partition"])
-        now = {name: view[column] for name, column in names.items()}
-        if before is not None and now.items() <= before.items():
-            continue
-        row = {"partition": view["partition"], **now, "from_ns": view["time_ns"], "to_ns": None}
-        if before is not None:
-            before["to_ns"] = view["time_ns"]
-        last[view["partition"]] = row
-        rows.append(row)
-    return rows
-
-
-def _passed(run: Run, partition: int) -> int | None:
-    """Up to where the final read has read a partition, of passes whose tables are whole."""
-    wrong = {each["process"] for each in run.findings} | {each.process for each in run.damage}
-    ends = (e for e in run.ends if e["partition"] == partition and e["process"] not in wrong)
-    return max((end["position"] for end in ends if end["position"] is not None), default=None)
-
-
-def _one_copy(producer: Mapping[str, Any]) -> bool:
-    """Whether each send leaves one record at most after the one that was acknowledged.
-
-    librdkafka sends again without counting, but only what was answered: such a copy lies before.
-    """
-    idempotent = str(producer.get("enable.idempotence", False)).lower() == "true"
-    return idempotent or "transactional.id" in producer or retries_of(producer) == 0
-
-
-def _from_start(run: Run) -> bool:
-    """Whether the group began at the log's start, unless something says otherwise. An imported one
-    may have begun where an older one was."""
-    resets = resets_of(run.scenario["workload"].get("consumer") or {})
-    return run.grouped and RESETS not in run.untold and resets in (None, EARLIEST)
-
-
-def _moves(run: Run) -> Iterator[dict[str, Any]]:
-    """When a reader was put elsewhere in a partition, or that was given to it or taken away."""
-    for event in run.events:
-        position = None
-        if event["event"] in ("position", "reset"):
-            numbers = [event["partition"]]
-            told = event["position"] if event["event"] == "position" else None
-            position = None if told is None or told < 0 else told
-        elif event["event"] in ("assigned", "revoked"):
-            numbers = partitions_named(event["text"])
-        else:
-            continue
-        late_ns = TOLD_LATE_NS if event["event"] == "reset" else 0
-        for number in numbers or [None]:  # one that names none means all
-            yield {
-                "process": event["process"],
-                "partition": number,
-                "since_ns": event["time_ns"] - late_ns,
-                "time_ns": event["time_ns"],
-                "position": position,
-            }
-
-
-def _metadata_back(run: Run) -> Iterator[dict[str, Any]]:
-    """Where committed metadata went back: rows of schema.METADATA_BACK."""
-    for view in run.views:
-        if view.get("went_back"):
-            known = {"from_ns": view["since_ns"], "until_ns": view["time_ns"]}
-            yield {"partition": view["partition"], **known}
-
-
-def _corrupt(run: Run) -> Iterator[int]:
-    """The places of payloads whose checksum is wrong."""
-    for event in run.events:
-        if event["event"] == CORRUPT and None not in (event["partition"], event["position"]):
-            yield (int(event["partition"]) << OFFSET_BITS) | int(event["position"])
-
-
-def _dumps(run: Run) -> list[dict[str, Any]]:
-    """The replicas' logs that were dumped, and where each begins."""
-    return [{"partition": dump["partition"], "log_start": dump["log_start"]} for dump in run.dumps]
-
-
-def _alone(run: Run) -> list[dict[str, Any]]:
-    """When a leader was alone in its ISR, but for the margins in which that may be seen late."""
-    found = []
-    for partition in {view["partition"] for view in run.views}:
-        mine = [view for view in run.views if view["partition"] == partition]
-        mine.sort(key=lambda view: int(view["time_ns"]))
-        ends_ns = [view["time_ns"] for view in mine[1:]] + [run.load_end_ns]
-        for view, end_ns in zip(mine, ends_ns, strict=True):
-            from_ns, to_ns = view["time_ns"] + SEEN_LATE_NS, end_ns - SEEN_LATE_NS
-            if view["leader"] and view["isr"] == [view["leader"]] and from_ns < to_ns:
-                found.append({"partition": partition, "from_ns": from_ns, "to_ns": to_ns})
-    return found

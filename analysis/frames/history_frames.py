@@ -32,7 +32,7 @@ class History:
     contested: bool = True  # whether two values, or one that is none, may claim one place
     hanging: bool = True  # whether any last stable offset stands
     replicas: bool = False  # whether the replicas of any were compared
-    circular: bool = False  # whether transactions of any read from each other in a circle
+    circular: bool = False  # whether transactions of any read from each other in a cycle
     transactions: DataFrame | None = None  # schema.TRANSACTIONS; None: nobody told of any
     watermarks: DataFrame | None = None  # schema.WATERMARKS; None: nobody followed them
 

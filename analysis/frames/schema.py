@@ -155,12 +155,12 @@ HANGING = _struct(
     offset=_LONG,  # the last stable one
     time_ns=_LONG,  # when that was asked for
 )
-CIRCULAR = _struct(  # a transaction in a circle of readings: the first record that it read in it
+CIRCULAR = _struct(  # a transaction in a cycle of readings: the first record that it read in it
     value=_LONG,
     partition=_INT,
     offset=_LONG,
     time_ns=_LONG,  # when it read it
-    other_value=_LONG,  # the first of its own that was read in the circle, and where
+    other_value=_LONG,  # the first of its own that was read in the cycle, and where
     other_partition=_INT,
     other_offset=_LONG,
     reader=_STRING,  # the transaction, and the one that it read from

@@ -35,5 +35,5 @@ class Sign(Enum):
     EARLY = auto()  # a reader was given a record before its commit was asked for, or without
     TORN = auto()  # a transaction is in the final read in part
     UNSTABLE = auto()  # a committed record was read that is not below the last stable offset
-    CIRCLE = auto()  # transactions read from each other
+    CYCLE = auto()  # transactions read from each other
     DIFFERS = auto()  # a replica does not hold what the final read has

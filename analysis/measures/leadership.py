@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from analysis.frames.history import in_force, leaders_of
+from analysis.checks.run_row import in_force, leaders_of
 from analysis.measures.latency_and_rates import Tally
 from analysis.stored.batches import Batch
 from analysis.stored.columns import Numbers

@@ -23,7 +23,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from analysis.stored.group_life import Stretch, lives, ownership
+from analysis.checks.groups.group_life import Stretch, lives, ownership
 from analysis.stored.stored_run import Run
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from analysis.anomalies import BY_NAME, NAMES, untold_reasons
 from analysis.anomalies import unjudged as not_recorded
+from analysis.checks.transactions.cycles import Cycles
 from analysis.measures.cap import availability
 from analysis.measures.consumer_lag import worst
 from analysis.measures.latency_and_rates import QUANTILES
@@ -31,7 +32,6 @@ from analysis.run_facts.placement import misplaced
 from analysis.run_facts.untold import gaps_untold
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, final_ends
-from analysis.stored.transactions.circles import Circles
 from analysis.stories.tell import Told
 from analysis.verdict.demands import Demand, DemandError, Looks, parse, unjudged
 from analysis.verdict.doubts import doubts
@@ -103,7 +103,7 @@ class Found:
     work: Work = field(default_factory=Work)  # what each worker did
     lag: Sequence[Mapping[str, Any]] = ()  # rows of `consumer_lag.lag`
     stories: Told = field(default_factory=Told)
-    circles: Circles | None = None  # None: nobody told of transactions
+    cycles: Cycles | None = None  # None: nobody told of transactions
 
 
 def report(run: Run, found: Found, permission: Permission) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def report(run: Run, found: Found, permission: Permission) -> dict[str, Any]:
         "consumer_lag": worst(found.lag),
         **({"rebalances": rebalances(run)} if run.grouped else {}),
         **({"stable_lag": stable_lag(run)} if run.tells_transactions and run.tailing else {}),
-        **({"transactions": _transactions(found.circles)} if found.circles else {}),
+        **({"transactions": _transactions(found.cycles)} if found.cycles else {}),
         "anomalies": {
             name: _anomaly(name, judgement, found.findings[name], found.stories)
             for name, judgement in judged.judgements.items()
@@ -378,9 +378,9 @@ def _anomaly(
     }
 
 
-def _transactions(circles: Circles) -> dict[str, int]:
+def _transactions(cycles: Cycles) -> dict[str, int]:
     names = ("committed", "in_write_circles", "in_circles")
-    return {name: getattr(circles, name) for name in names}
+    return {name: getattr(cycles, name) for name in names}
 
 
 def _final_read(run: Run) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from analysis.frames.history import leaders_of
+from analysis.checks.run_row import leaders_of
 from analysis.stored.stored_run import Run
 from analysis.verdict.demands import GAPS
 

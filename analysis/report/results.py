@@ -1,7 +1,7 @@
 """What a check has of one run, complete: what was found and measured; and how it gets into the
 run's folder, each table and text replaced in one step.
 
-    results = results_of(run, evidence, measured, circles=…, acked_unseen=…)
+    results = results_of(run, evidence, measured, cycles=…, acked_unseen=…)
 
     analysis/<anomaly>.parquet/   evidence, docs/report.md      analysis/windows.parquet/
     analysis/timeline.parquet/    report.json  report.html  junit.xml
@@ -28,6 +28,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from analysis.anomalies import NAMES
+from analysis.checks.transactions.cycles import Cycles
 from analysis.frames import schema
 from analysis.measures.consumer_lag import lag
 from analysis.measures.drawn_sends import points
@@ -39,7 +40,6 @@ from analysis.report.build import COUNTED, EXAMPLES, PAST, AnomalyFinding, Found
 from analysis.report.parts import imported
 from analysis.report.parts.run_files import run_files
 from analysis.stored.stored_run import Run
-from analysis.stored.transactions.circles import Circles
 from analysis.stories.tell import tell
 
 Row = dict[str, Any]
@@ -64,10 +64,10 @@ def results_of(
     evidence: Mapping[str, Path],
     measured: Measured,
     *,
-    circles: Circles | None,
+    cycles: Cycles | None,
     acked_unseen: int,
 ) -> Results:
-    """Of one run; `circles` and `acked_unseen`: see analysis.report.build.Found."""
+    """Of one run; `cycles` and `acked_unseen`: see analysis.report.build.Found."""
     by_bucket = {row["bucket"]: dict(row) for row in measured.counts}
     whole: Row = {**measured.landings, **measured.redeliveries, **by_bucket.pop(None, {})}
     lost = _buckets_of_lost(run, evidence.get("lost"))
@@ -83,7 +83,7 @@ def results_of(
         windows=sorted(measured.windows, key=lambda w: (w["start_ns"], w["partition"], w["kind"])),
         work=Work(rows=measured.work),
         lag=lag(run, measured.positions),
-        circles=circles,
+        cycles=cycles,
     )
     timeline, sends = _timeline(run, by_bucket, lost), points(run, measured.sends)
     if not run.untold:

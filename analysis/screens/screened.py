@@ -178,7 +178,7 @@ def screen(
     suspects.compare_claims()
     if facts["circular"]:
         circular = [row["value"] for row in facts["circular"]]
-        suspects.see(Sign.CIRCLE, np.array(circular, dtype=np.int64))
+        suspects.see(Sign.CYCLE, np.array(circular, dtype=np.int64))
     crossed = readers.crossed(log, facts)
     steps = [*readers.rows(log, facts), *holes(log, facts, _ended(files), crossed)]
     suspects.signs |= {_KINDS[row["odd"]] for row in steps}

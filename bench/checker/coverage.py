@@ -161,7 +161,7 @@ ANOMALIES: Mapping[str, Sql | Left] = {
         select ("partition"::bigint << 48) | "offset" as place, time_ns from hanging"""
     ),
     "circular-flow": Left(
-        why="strong components of a graph; our driver finds them too, not Spark", apart="circles"
+        why="strong components of a graph; our driver finds them too, not Spark", apart="cycles"
     ),
     "stable-back": Sql(
         text=f"""
@@ -284,5 +284,5 @@ MEASURES: Mapping[str, str] = {  # by the field, the table that has the answer
 DRIVER: Mapping[str, Left] = {  # what a check does besides, and no SQL
     "tables": Left(why="digests, and rows that no recorder writes", apart="open"),
     "page": Left(why="report.json, report.html and junit.xml", apart="publish"),
-    "circles": Left(why="transactions that read from one another", apart="circles"),
+    "cycles": Left(why="transactions that read from one another", apart="cycles"),
 }

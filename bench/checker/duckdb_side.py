@@ -22,8 +22,8 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from analysis.checks.run_row import run_row
 from analysis.frames import schema
-from analysis.frames.history import run_row
 from analysis.permission import permission_of
 from analysis.stored.stored_run import EVENTS, open_run
 from bench.checker.coverage import ANOMALIES, MEASURES, Sql

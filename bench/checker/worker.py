@@ -26,7 +26,7 @@ from bench.checker.measure import cpu_s
 
 Task = Callable[[Path, bool], dict[str, Any]]
 # What is timed by itself, of analysis.job.
-APART = {"open": "open_run", "circles": "circles_of", "publish": "_publish"}
+APART = {"open": "open_run", "cycles": "cycles_of", "publish": "_publish"}
 
 
 def main() -> None:

@@ -111,7 +111,7 @@ class _Screens:
 
 def measured_rows(run: Any, measure: Any) -> list[dict[str, Any]]:
     """What one measure says of an opened run: `measure` is its class, such as WorkDone."""
-    from analysis.frames.history import run_row  # noqa: PLC0415  as above
+    from analysis.checks.run_row import run_row  # noqa: PLC0415  as above
     from analysis.stored.batches import batches  # noqa: PLC0415
 
     made = measure(run_row(run))

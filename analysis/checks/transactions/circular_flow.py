@@ -1,10 +1,10 @@
-"""Circular flow: committed transactions that read from each other in a circle (Adya's G1c).
+"""Circular flow: committed transactions that read from each other in a cycle (Adya's G1c).
 
 A transaction *reads from* another one if it processed a record that the other one sent. One row for
-each transaction in a circle, with the first record that it read in it (`value`, and from whom:
+each transaction in a cycle, with the first record that it read in it (`value`, and from whom:
 `reader`) and the first of its own that was read in it (`other_value`).
 
-    1 of a: processed y, sent x    2 of b: processed x, sent y    both committed    =>  a circle
+    1 of a: processed y, sent x    2 of b: processed x, sent y    both committed    =>  a cycle
     the same, and 2 of b processed x after 1 of a had committed, who processed no y =>  nothing
     the first, and 2 of b was aborted                                               =>  nothing
     1 of a: processed x, which it sent itself                                       =>  nothing
@@ -12,13 +12,13 @@ each transaction in a circle, with the first record that it read in it (`value`,
 Each of them then rests on what was not decided when it was read: had one been aborted, the others
 would stand on what never was. Readers of committed records cannot be in one: who reads a record
 reads after its commit, so commits would have to be before themselves. One of the readings of a
-circle is an uncommitted read (`before`) therefore; the circle says what came of it.
+cycle is an uncommitted read (`before`) therefore; the cycle says what came of it.
 
-What counts as committed, and as read, is in analysis.stored.transactions.circles, which finds the
-circles. Records that damage left out make fewer of them. Who is in one both reads and sends, so a
+What counts as committed, and as read, is in analysis.checks.transactions.cycles, which finds the
+cycles. Records that damage left out make fewer of them. Who is in one both reads and sends, so a
 damaged table of anybody else but the final reads leaves them as they are.
 
-Cannot see: circles through records that no transformer processed, or that were processed outside a
+Cannot see: cycles through records that no transformer processed, or that were processed outside a
 transaction; those through overwritten reads (rw edges: G-single, G2), since nothing tells what was
 not there when somebody looked.
 """
@@ -37,7 +37,7 @@ from analysis.frames.signs import Sign
 
 
 def circular() -> Rule:
-    """Transactions in a circle, one row each."""
+    """Transactions in a cycle, one row each."""
     return Rule(
         holds=F.col("time_ns").isNotNull(),
         place=place_of(F.col("partition"), F.col("offset")),
@@ -49,7 +49,7 @@ def circular() -> Rule:
 
 
 def _by_circular_transaction(tables: Tables) -> DataFrame | None:
-    """A row for each transaction in a circle, with the fate of the record that it read."""
+    """A row for each transaction in a cycle, with the fate of the record that it read."""
     if not tables.history.circular:
         return None
     found = tables.history.runs.select("run_id", F.inline("circular"))
@@ -59,12 +59,12 @@ def _by_circular_transaction(tables: Tables) -> DataFrame | None:
 CIRCULAR_FLOW = Anomaly(
     name="circular-flow",
     rules={_by_circular_transaction: circular},
-    signs=(Sign.CIRCLE,),
+    signs=(Sign.CYCLE,),
     meaning="a committed transaction that read, through others or at once, from one that read from "
     "it",
     noun="circular transaction",
     of="transaction",
-    headline="{n} read from one another in a circle",
+    headline="{n} read from one another in a cycle",
     judged=when(
         "transformers with transactions, in histories of format 2",
         lambda facts: facts.transactional and facts.transforms and facts.history_format >= 2,

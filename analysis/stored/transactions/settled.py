@@ -31,11 +31,11 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from analysis.stored.stored_run import Run
-from analysis.stored.transactions.circles import ABORTED, COMMIT_ASKED
 from harness.history.tables import OPERATION_COLUMNS, schema
 
 READINGS = ("read", "lookup", "poll")
 TRANSACTION = ["process", "transaction"]
+COMMIT_ASKED, COMMITTED, ABORTED = "commit-asked", "committed", "aborted"
 LAST = 2**31 - 1
 
 Row = Mapping[str, Any]

@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from analysis.checks.groups import group_life
 from analysis.frames.operations import OFFSET_BITS
-from analysis.stored import group_life
 from harness.history import tables
 from tests.support.histories import LOAD_START_NS
 from tests.support.oracles.operations import LOAD_MS, MS, THRESHOLD_MS, Case, Row

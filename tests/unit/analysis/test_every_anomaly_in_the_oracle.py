@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from analysis.anomalies import NAMES
 from tests.support.oracles import lives
 from tests.support.oracles.backwards import backwards
-from tests.support.oracles.circles import circles
+from tests.support.oracles.cycles import cycles
 from tests.support.oracles.operations import OUTCOMES, Case, oracle
 from tests.support.random_histories.any_rows import chaos
 from tests.support.random_histories.drawing import SEEDS, drawn
@@ -41,7 +41,7 @@ def families() -> Iterator[tuple[str, list[set[str]]]]:
     # test_backwards_oracle.py
     yield "looks", [{name for name, _ in backwards(case)} for case in drawn(looked)]
     # stored/test_circles.py and stored/test_group_life.py
-    yield "transactions", [{name for name, _ in circles(flow_of(seed))} for seed in SEEDS]
+    yield "transactions", [{name for name, _ in cycles(flow_of(seed))} for seed in SEEDS]
     yield "owners", [{name for name, _ in lives.owners(group_of(seed))} for seed in SEEDS]
     yield "ends", [{name for name, _ in lives.hanging(transactions_of(seed))} for seed in SEEDS]
 

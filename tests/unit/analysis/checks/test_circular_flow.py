@@ -1,4 +1,4 @@
-"""Circles between transactions: the smallest of each sort, and its twin."""
+"""Cycles between transactions: the smallest of each sort, and its twin."""
 
 from __future__ import annotations
 
@@ -77,12 +77,12 @@ def log(*values: int) -> tuple[Part, ...]:
 
 
 def circular(report: Report) -> list[Any]:
-    """The transactions in circles, as rows tell them."""
+    """The transactions in cycles, as rows tell them."""
     return [row["reader"] for row in report["anomalies"]["circular-flow"]["examples"]]
 
 
 def counted(report: Report) -> tuple[int, ...]:
-    """Transactions: committed, in circles of writes, in circles of any sort."""
+    """Transactions: committed, in cycles of writes, in cycles of any sort."""
     names = ("committed", "in_write_circles", "in_circles")
     return tuple(report["transactions"][name] for name in names)
 
@@ -91,14 +91,14 @@ TWO = (wrote(A, X), took(A, Y), wrote(B, Y), took(B, X, ms=160))
 
 
 @with_story(*TWO, *ended(A), *ended(B), *log(X, Y), **COMMITTED)
-def test_two_that_read_from_each_other_are_in_a_circle(report: Report) -> None:
+def test_two_that_read_from_each_other_are_in_a_cycle(report: Report) -> None:
     assert circular(report) == [
         f"transaction 0 of {A}, from transaction 0 of {B}",
         f"transaction 0 of {B}, from transaction 0 of {A}",
     ]
     assert counted(report) == (2, 0, 2)
     assert report["verdict"] == "invalid"
-    assert "2 transactions read from one another in a circle" in (report["sentence"])
+    assert "2 transactions read from one another in a cycle" in (report["sentence"])
 
 
 @with_story(*TWO, *ended(A), *ended(B), *log(X, Y), **COMMITTED)
@@ -156,7 +156,7 @@ def test_two_workers_that_read_from_each_other_in_turns_are_none(report: Report)
     *log(X),
     **COMMITTED,
 )
-def test_an_aborted_one_is_in_no_circle(report: Report) -> None:
+def test_an_aborted_one_is_in_no_cycle(report: Report) -> None:
     assert circular(report) == []
     assert counted(report) == (1, 0, 0)
 
@@ -210,7 +210,7 @@ def test_a_worker_killed_after_its_commit_has_read_what_it_read(report: Report) 
     assert found(report, "circular-flow") == [X, Y]
 
 
-# Circles of writes: 2 and 4 in partition 0, 1 and 3 in 1.
+# Cycles of writes: 2 and 4 in partition 0, 1 and 3 in 1.
 CROSSED = (
     *(wrote("producer-0", 2), wrote("producer-0", 3)),
     *(wrote("producer-1", 4), wrote("producer-1", 1)),
@@ -233,7 +233,7 @@ def test_transactions_may_lie_before_each_other(report: Report) -> None:
     *log(1, 2, 3, 4),
     **{**COMMITTED, "producers": 2},
 )
-def test_in_one_order_everywhere_they_are_in_no_circle(report: Report) -> None:
+def test_in_one_order_everywhere_they_are_in_no_cycle(report: Report) -> None:
     assert counted(report) == (2, 0, 0)
 
 
@@ -257,7 +257,7 @@ def test_one_that_lies_before_what_it_read_is_in_a_circle_of_both_sorts(report: 
     *log(2, 3, 4, 6, 8),
     **{**UNCOMMITTED, "producers": 2},
 )
-def test_what_was_aborted_between_two_writes_makes_no_circle(report: Report) -> None:
+def test_what_was_aborted_between_two_writes_makes_no_cycle(report: Report) -> None:
     assert counted(report) == (1, 0, 0)
 
 
@@ -292,7 +292,7 @@ def test_it_stands_where_that_of_a_producer_is(report: Report) -> None:
 
 @with_story(wrote(A, X), took(A, Y), took(B, X), *ended(A), *ended(B), *log(X, Y), **COMMITTED)
 def test_without_the_send_nobody_knows_from_whom_a_record_was(report: Report) -> None:
-    """As when a table was left out: fewer circles, none that was not there."""
+    """As when a table was left out: fewer cycles, none that was not there."""
     assert circular(report) == []
 
 

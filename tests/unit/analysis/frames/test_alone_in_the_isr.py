@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.frames.history import run_row
+from analysis.checks.run_row import run_row
 from analysis.stored.stored_run import open_run
 from tests.support.histories import Part, final_read, ns_of, sent, story, view
 from tests.support.story_runs import write_story

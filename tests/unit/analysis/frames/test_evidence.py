@@ -8,8 +8,9 @@ import pytest
 
 from analysis.anomalies import ANOMALIES, BY_NAME
 from analysis.checks.rules import Rules
+from analysis.checks.run_row import run_row
 from analysis.frames.evidence import Tables, rows
-from analysis.frames.history import history_of, run_row
+from analysis.frames.history import history_of
 from analysis.stored.stored_run import open_run
 from tests.support.histories import (
     aborted,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from analysis.frames.history import run_row
+from analysis.checks.run_row import run_row
 from analysis.stored.damage import Damage
 from tests.support.histories import Part, damage, final_read
 from tests.support.stored_runs import run_of

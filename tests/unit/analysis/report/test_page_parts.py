@@ -79,13 +79,13 @@ def test_reads_that_are_more_than_acks_are_explained():
 
 def test_circles_of_writes_are_told_where_there_are_transactions():
     example = reports.valid()
-    assert "circles of writes" not in read(example).text
+    assert "cycles of writes" not in read(example).text
     counts = {"committed": 5000, "in_write_circles": 12, "in_circles": 40}
     example.report["transactions"] = counts
-    told = "Of 5,000 committed transactions 12 lie in circles of writes"
+    told = "Of 5,000 committed transactions 12 lie in cycles of writes"
 
     assert told in read(example).text
-    assert "and 40 in circles of writes, readings or both" in read(example).text
+    assert "and 40 in cycles of writes, readings or both" in read(example).text
 
 
 def test_a_count_stands_with_its_meaning():

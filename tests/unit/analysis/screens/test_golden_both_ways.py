@@ -11,7 +11,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from analysis import job
-from analysis.frames.history import run_row
+from analysis.checks.run_row import run_row
 from analysis.job import check
 from analysis.screens.several import screens
 from analysis.stored.stored_run import open_run

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 FEW = 4  # of 800
-# Circles are looked for in whole tables, both ways; stable offsets are drawn beside a history.
+# Cycles are looked for in whole tables, both ways; stable offsets are drawn beside a history.
 NOT_COUNTED = {"circular-flow", "stable-back"}
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
+from analysis.checks.run_row import run_row
 from analysis.frames import schema
-from analysis.frames.history import run_row
 from analysis.remote import shared_place
 from analysis.remote.shared_place import SharedPlace
 from analysis.screens.reduced import SCHEMA

@@ -1,4 +1,4 @@
-"""A second opinion on circles between transactions: who can be reached from whom, and back again.
+"""A second opinion on cycles between transactions: who can be reached from whom, and back again.
 
 By plain reachability, from each transaction on its own; the check takes strong components.
 """
@@ -15,8 +15,8 @@ Node = tuple[str, int]  # a worker, and the number of its transaction
 Graph = Mapping[Node, set[Node]]
 
 
-def circles(case: Any) -> Iterator[tuple[str, Any]]:
-    """Each transaction in a circle of readings, and how many are in circles of which sort."""
+def cycles(case: Any) -> Iterator[tuple[str, Any]]:
+    """Each transaction in a cycle of readings, and how many are in cycles of which sort."""
     senders = _senders(case.rows)
     log = sorted(
         (row["partition"], row["offset"], senders[row["value"]])
@@ -94,9 +94,9 @@ def _circular(graph: Graph) -> set[Node]:
 
 
 def _told(node: Node, wr: Graph, read: list[Row], senders: Mapping[int, Node]) -> tuple[Any, ...]:
-    """What the row of a transaction says: its first reading in the circle, and the first of it."""
-    circle = {other for other in _reached(wr, node) if node in _reached(wr, other)}
-    within = [row for row in read if {_node(row), senders[row["value"]]} <= circle]
+    """What the row of a transaction says: its first reading in the cycle, and the first of it."""
+    cycle = {other for other in _reached(wr, node) if node in _reached(wr, other)}
+    within = [row for row in read if {_node(row), senders[row["value"]]} <= cycle]
     order = ("start", "value", "partition", "offset")
     of_it = [
         min(

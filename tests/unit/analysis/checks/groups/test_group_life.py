@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from analysis.stored.group_life import shared, unowned
+from analysis.checks.groups.group_life import shared, unowned
 from analysis.stored.transactions.hanging import hanging
 from tests.support.oracles import lives
 from tests.support.random_histories.drawing import HISTORIES, SEEDS

@@ -1,4 +1,4 @@
-"""Circles between transactions: who read from whom, and whose records lie before whose.
+"""Cycles between transactions: who read from whom, and whose records lie before whose.
 
 A *node* is a transaction: a worker and its number. Three sorts of edges lie between them:
 
@@ -6,7 +6,7 @@ A *node* is a transaction: a worker and its number. Three sorts of edges lie bet
     ww    the final read has a record of a's 1 and, next, one of b's 2          =>  a's 1 -> b's 2
     both  the two together
 
-A *circle* is a strong component of two nodes or more (Tarjan's, by SciPy). Those of wr edges alone
+A *cycle* is a strong component of two nodes or more (Tarjan's, by SciPy). Those of wr edges alone
 are Adya's G1c as Kafka can promise it; those of ww edges are G0, and only counted: several
 partitions are written at once, and nothing keeps two transactions in one order in all of them.
 
@@ -21,7 +21,7 @@ What counts of a transaction:
   read is a phantom or an uncommitted read. Its records are passed over between the writes, too.
 - A `process` that did not fail is a reading of its transaction, whatever became of its worker.
 
-Whoever asks for its commit read what it read before. So a circle needs an edge to a transaction
+Whoever asks for its commit read what it read before. So a cycle needs an edge to a transaction
 that asked no later than the one it leads away from; without any, no component is computed, and
 SciPy is not imported. Rows that damage left out make edges fewer, never more.
 
@@ -44,8 +44,8 @@ import pyarrow.parquet as pq
 
 from analysis.stored.columns import Numbers, whole_numbers
 from analysis.stored.stored_run import Run
+from analysis.stored.transactions.settled import ABORTED, COMMIT_ASKED, COMMITTED
 
-COMMIT_ASKED, COMMITTED, ABORTED = "commit-asked", "committed", "aborted"
 COLUMNS = ("process", "f", "type", "transaction", "partition", "value", "offset", "start_ns")
 NOBODY = -1
 OFFSET_BITS = 48  # of a place: a partition and an offset in one number
@@ -55,7 +55,7 @@ Edges = tuple[npt.NDArray[Any], npt.NDArray[Any]]  # from, to: numbers of nodes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Circles:
+class Cycles:
     """What was found of one run: rows of schema.CIRCULAR, and how many transactions are what."""
 
     rows: tuple[dict[str, Any], ...] = ()
@@ -101,11 +101,11 @@ class _Readings:
         return dict(zip(nodes.tolist(), first.tolist(), strict=True))
 
 
-def circles_of(run: Run) -> Circles | None:
-    """The circles of a run; None where nobody told of transactions."""
+def cycles_of(run: Run) -> Cycles | None:
+    """The cycles of a run; None where nobody told of transactions."""
     if not run.tells_transactions:
         return None
-    return circles_in(
+    return cycles_in(
         read_operations(run.tables),
         [event for event in run.events if event["event"] == "transaction"],
         shows_committed=not run.reads_uncommitted,
@@ -114,7 +114,7 @@ def circles_of(run: Run) -> Circles | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
-    """What circles are made of, in numbers: a key is a worker's number << 32 | its transaction."""
+    """What cycles are made of, in numbers: a key is a worker's number << 32 | its transaction."""
 
     processes: tuple[str, ...]
     sent: tuple[Numbers, Numbers]  # keys, values: sends in transactions that did not fail
@@ -129,7 +129,7 @@ class Read:
 
 
 def read_operations(files: Iterable[Path]) -> Read:
-    """Of files of operations what circles are made of, a row group at a time."""
+    """Of files of operations what cycles are made of, a row group at a time."""
     numbers: dict[str, int] = {}
     parts: dict[str, list[tuple[Numbers, ...]]] = {f: [] for f in _KINDS}
     for file in files:
@@ -180,10 +180,10 @@ def _parts(group: pa.Table, numbers: dict[str, int]) -> Iterable[tuple[str, tupl
         yield f, (key, *(whole_numbers(mine, name) for name in columns))
 
 
-def circles_in(
+def cycles_in(
     operations: Read, events: Iterable[Mapping[str, Any]], *, shows_committed: bool
-) -> Circles:
-    """The circles of these operations. `events`: the workers', of transactions; `shows_committed`:
+) -> Cycles:
+    """The cycles of these operations. `events`: the workers', of transactions; `shows_committed`:
     what the final read has was committed."""
     told = list(events)
     named = [*operations.processes, *(each["process"] for each in told)]
@@ -199,7 +199,7 @@ def circles_in(
     reads, writes = (readings.of, readings.by), _neighbours(*log, committed)
     both = (np.concatenate([reads[0], writes[0]]), np.concatenate([reads[1], writes[1]]))
     rows = _rows(readings, components(reads, asked.asked_ns), asked.keys, processes)
-    return Circles(
+    return Cycles(
         rows=tuple(rows),
         committed=int(committed.sum()),
         in_write_circles=int(_in_circles(components(writes, asked.asked_ns)).sum()),
@@ -306,7 +306,7 @@ def _in_circles(found: Numbers | None) -> Mask:
 def _rows(
     readings: _Readings, found: Numbers | None, keys: Numbers, processes: list[str]
 ) -> Iterable[dict[str, Any]]:
-    """A row for each transaction in a circle of readings: the first record that it read in it, and
+    """A row for each transaction in a cycle of readings: the first record that it read in it, and
     the first of its own that was read in it."""
     if found is None:
         return

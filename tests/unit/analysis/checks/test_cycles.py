@@ -1,4 +1,4 @@
-"""Circles against a second opinion, on random transactions; and how they are read from files."""
+"""Cycles against a second opinion, on random transactions; and how they are read from files."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.stored.transactions.circles import (
+from analysis.checks.transactions.cycles import (
     COLUMNS,
-    Circles,
+    Cycles,
     Read,
-    circles_in,
     components,
+    cycles_in,
     read_operations,
 )
 from harness.history import tables
-from tests.support.oracles.circles import circles
+from tests.support.oracles.cycles import cycles
 from tests.support.random_histories.drawing import SEEDS
 from tests.support.random_histories.transformers import Flow, flow_of
 
@@ -44,14 +44,14 @@ def read(folder: Path, rows: Sequence[dict[str, Any]]) -> Read:
     return read_operations([folder / "a.parquet"])
 
 
-def seen(folder: Path, flow: Flow) -> Circles:
+def seen(folder: Path, flow: Flow) -> Cycles:
     """What the check sees."""
     notes = [{**note, "time_ns": note["time"]} for note in flow.notes]
-    return circles_in(read(folder, flow.rows), notes, shows_committed=flow.shows_committed)
+    return cycles_in(read(folder, flow.rows), notes, shows_committed=flow.shows_committed)
 
 
-def in_the_oracles_words(found: Circles) -> Counter[Any]:
-    """Circles as the oracle tells them."""
+def in_the_oracles_words(found: Cycles) -> Counter[Any]:
+    """Cycles as the oracle tells them."""
     told = [
         (
             *(
@@ -67,9 +67,9 @@ def in_the_oracles_words(found: Circles) -> Counter[Any]:
 
 
 def test_circles_are_those_that_reachability_finds(tmp_path: Path) -> None:
-    many, found = [flow_of(seed) for seed in SEEDS], list[Circles]()
+    many, found = [flow_of(seed) for seed in SEEDS], list[Cycles]()
     for flow in many:
-        wanted = Counter(circles(flow))
+        wanted = Counter(cycles(flow))
         found.append(seen(tmp_path, flow))
         told = in_the_oracles_words(found[-1])
         assert wanted == told, "\n".join(map(str, [*flow.rows, *flow.notes]))
@@ -94,7 +94,7 @@ def test_what_is_in_no_transaction_makes_none(tmp_path: Path, rows: list[dict[st
     bare = dict.fromkeys(("process", "transaction", "partition", "value", "offset", "start"))
     known = [{**bare, "process": "a", "type": "ok", **row} for row in rows]
 
-    assert circles_in(read(tmp_path, known), [], shows_committed=True) == Circles()
+    assert cycles_in(read(tmp_path, known), [], shows_committed=True) == Cycles()
 
 
 def test_of_files_only_what_makes_circles_is_read(tmp_path: Path) -> None:
