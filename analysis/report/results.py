@@ -210,9 +210,9 @@ def publish_texts(run: Run, results: Results, report: Report) -> None:
     junit, page = _views()
     views = [{"time_s": run.seconds(view["time_ns"]), **view} for view in run.views]
     more = page.More(sends=results.sends, lag=results.found.lag, files=run_files(run.path))
-    text = page.render(report.written(), results.timeline, views, behind(run), more)
+    text = page.render(report, results.timeline, views, behind(run), more)
     _replace(run.path / "report.html", text)
-    _replace(run.path / "junit.xml", junit.render(report.written()))
+    _replace(run.path / "junit.xml", junit.render(report))
     _replace(run.path / "report.json", report.text())
 
 

@@ -184,10 +184,11 @@ class Replication(ReportPart):
     every_ms: Number | None = Field(
         description="the median time between two samples: the precision of all this"
     )
-    checkpoint_ms: Number = Field(
+    checkpoint_ms: Number | None = Field(
+        default=None,
         description="how often a broker writes its high watermarks to disk "
         "(`replica.high.watermark.checkpoint.interval.ms`); watermarks cannot be more precise than "
-        "this"
+        "this",
     )
     lag: list[FollowerLag] = Field(
         description="how late each follower learned the high watermark; quantiles, or `null`"
@@ -196,17 +197,21 @@ class Replication(ReportPart):
     isr: list[Absence] = Field(
         description="one row for each follower that a fault hit and that left an ISR"
     )
-    elections: list[ElectionTold] = Field(description="one row each time that another broker leads")
+    elections: list[ElectionTold] = Field(
+        default=[], description="one row each time that another broker leads"
+    )
     lost_past_log_end: StrictInt = Field(
+        default=0,
         description="of the records that were acknowledged past the log end of a leader elected "
-        "after that, how many are lost"
+        "after that, how many are lost",
     )
     kept_past_log_end: StrictInt = Field(
-        description="of the same, how many were found all the same"
+        default=0, description="of the same, how many were found all the same"
     )
     lost_within_log_end: StrictInt = Field(
+        default=0,
         description="lost records that were not past any log end; if this and `kept_past_log_end` "
-        "are 0, exactly the records that the new leaders did not have were lost"
+        "are 0, exactly the records that the new leaders did not have were lost",
     )
 
 

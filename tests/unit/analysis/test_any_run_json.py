@@ -117,8 +117,8 @@ def made(run: Run) -> Report:
 
 def written(told: Report) -> Report:
     """The report, once it was written in every form."""
-    page.render(told.written(), [], [])
-    junit.render(told.written())
+    page.render(told, [], [])
+    junit.render(told)
     json.dumps(told.written(), allow_nan=False)
     return told
 

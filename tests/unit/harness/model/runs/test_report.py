@@ -71,6 +71,14 @@ def test_a_count_is_a_whole_number(wrong: object) -> None:
         Report.model_validate(made)
 
 
+def test_what_every_release_wrote_must_be_there() -> None:
+    made = json.loads(SAMPLE.read_text())
+    del made["final_read"]["partitions"]
+
+    with pytest.raises(ValidationError, match=r"final_read\.partitions"):
+        Report.model_validate(made)
+
+
 def test_half_a_character_is_written_as_it_was_read() -> None:
     made = json.loads(SAMPLE.read_text())
     made["run"]["title"] = "\udc80"
