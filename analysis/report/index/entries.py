@@ -13,13 +13,11 @@ from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from typing import Any
 
-from pydantic import ValidationError
-
 from analysis.measures.cap import position_of
 from analysis.report.parts.run_files import address
 from analysis.report.wording import MISSING, seconds
 from harness.model.kafka_text import kafka_text
-from harness.model.runs.report import Report
+from harness.model.runs.report import Report, report_of
 
 TEXT_MAX = 300  # characters of an outcome or a title
 DATA_TOLD = re.compile(r"[.;] | after |, and no fault")  # where a sentence has told of the data
@@ -36,7 +34,6 @@ CONFIGURED = (
 )
 NO_SETTINGS = ("expect.", "backend.")
 GONE = ("lost", "vanished", "unacknowledged-lost")  # anomalies of what is not there any more
-NUMBERS = ("int", "float")  # as a place in a union names its choices
 DEEPEST = 20  # dots of a path, Kafka's own included: what is nested deeper is passed over
 
 
@@ -98,12 +95,7 @@ class Unshown:
 
 def entry_of(place: tuple[str, ...], report: object) -> Entry:
     """A run by its report.json. Raises ValueError where that is not a report of this version."""
-    try:
-        read = Report.model_validate(report)
-    except ValidationError as error:
-        parts = [str(part) for part in error.errors()[0]["loc"] if part not in NUMBERS]
-        where = ".".join(parts) or "it"
-        raise ValueError(f"{where} is not what a report of this version has there") from None
+    read = report_of(report)
     text, kind = _outcome(read)
     release = read.versions.get("kafka")
     return Entry(

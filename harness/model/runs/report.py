@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final, Literal
 
-from pydantic import Field, StrictBool, StrictInt, StrictStr
+from pydantic import Field, StrictBool, StrictInt, StrictStr, ValidationError
 
 from harness.model.runs.report_course import (
     Cycles,
@@ -31,6 +31,7 @@ from harness.model.runs.report_course import (
 from harness.model.runs.report_findings import CauseTold, Counts, Finding, Stories
 
 SCHEMA: Final = 1
+_NUMBERS: Final = ("int", "float")  # how a place in a union names its choices
 
 
 class Outcome(ReportPart):
@@ -367,3 +368,13 @@ class Report(ReportPart):
     def text(self) -> str:
         """As report.json has it."""
         return json.dumps(self.written(), indent=1) + "\n"
+
+
+def report_of(read: object) -> Report:
+    """A report by what its file says. Raises ValueError, which names what is no report's."""
+    try:
+        return Report.model_validate(read)
+    except ValidationError as error:
+        parts = [str(part) for part in error.errors()[0]["loc"] if part not in _NUMBERS]
+        where = ".".join(parts) or "it"
+        raise ValueError(f"{where} is not what a report of this version has there") from None
