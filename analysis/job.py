@@ -297,7 +297,7 @@ def _publish(run: Run, evidence: Folders, ready: Prepared, staged: Staged | None
     results.publish_texts(run, told, made)
     if staged is not None:
         staged.publish()
-    return made
+    return made.written()
 
 
 def _check_distinct(runs: Sequence[Run]) -> None:

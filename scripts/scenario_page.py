@@ -88,14 +88,15 @@ def with_tables(page: str) -> str:
 
 def _generated(name: str) -> str:
     if name in SECTIONS:
-        return _table(
+        return table(
             ("key", "type", "unit", "default", "example", "meaning"), _keys(SECTIONS[name])
         )
     heads, rows = OTHERS[name]
-    return _table(heads, rows())
+    return table(heads, rows())
 
 
-def _table(heads: tuple[str, ...], rows: Rows) -> str:
+def table(heads: tuple[str, ...], rows: Rows) -> str:
+    """A table of Markdown."""
     lines = [" | ".join(heads), " | ".join("---" for _ in heads)]
     lines += [" | ".join(cell.replace("|", "\\|") for cell in row) for row in rows]
     return "\n".join(f"| {line} |" for line in lines)

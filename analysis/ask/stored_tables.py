@@ -32,6 +32,7 @@ from harness.history.record_format import HistoryError
 from harness.history.seal_record import Seal, read_seal
 from harness.history.stored_tables import TableError, check_file, digest
 from harness.model.runs import json_text
+from harness.model.runs.report import Report, report_of
 from harness.model.runs.run_folder import RunFolder, StoreError
 
 Row = dict[str, Any]
@@ -64,22 +65,21 @@ class AskedRun:
             return load_bounds(self.record, [pq.read_metadata(file) for file in self.operations()])
 
     @functools.cached_property
-    def report(self) -> Mapping[str, Any] | None:
+    def report(self) -> Report | None:
         """What the check found; None: it was not checked. Raises AskError."""
         file = self.path / REPORT
         if not file.exists():
             return None
         try:
-            found = json.loads(json_text.read_bytes(file))
-            if found["run_id"] != self.run_id:
-                raise ValueError(f"it is of run {found['run_id']}")
-            found["verdict"], found["sentence"], dict(found["anomalies"])
-        except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+            found = report_of(json.loads(json_text.read_bytes(file)))
+            if found.run_id != self.run_id:
+                raise ValueError(f"it is of run {found.run_id}")
+        except (OSError, ValueError, RecursionError) as error:
             raise AskError(
                 f"{file}: not a report of this version ({_reason(error)}): {self._check} makes it "
                 "anew"
             ) from None
-        return dict(found)
+        return found
 
     def operations(self) -> list[Path]:
         """The files of its operations. Raises AskError."""
@@ -91,8 +91,8 @@ class AskedRun:
 
     def anomalies(self) -> list[Path]:
         """The files of evidence that have rows. Raises AskError."""
-        found = self._checked()["anomalies"]
-        names = [name for name in NAMES if (found.get(name) or {}).get("count", 0)]
+        found = self._checked().anomalies
+        names = [name for name in NAMES if name in found and found[name].count]
         return [file for name in names for file in self._made(name)]
 
     def texts(self) -> list[Path]:
@@ -112,7 +112,7 @@ class AskedRun:
 
     def windows(self) -> list[Path]:
         """The files of windows, if there are any. Raises AskError."""
-        return list(self._made("windows")) if self._checked()["windows"] else []
+        return list(self._made("windows")) if self._checked().windows else []
 
     def row(self) -> Row:
         """What the view `runs` says of it. Raises AskError."""
@@ -121,7 +121,6 @@ class AskedRun:
 
     def _row(self) -> Row:
         scenario, (begin_ns, end_ns) = self.record["scenario"], self.load_ns
-        report = self.report or {}
         return {
             "run_id": self.run_id,
             "scenario": scenario["name"],
@@ -129,8 +128,8 @@ class AskedRun:
             "seed": self.record["seed"],
             "backend": self.record["backend"],
             "state": self.record["state"],
-            "verdict": report.get("verdict"),
-            "sentence": report.get("sentence"),
+            "verdict": self.report and self.report.verdict,
+            "sentence": self.report and self.report.sentence,
             "acks": self._acks(scenario["workload"]["producer"]),
             "kafka": (self.record.get("versions") or {}).get("kafka"),
             "operations": self.seal.operations,
@@ -154,7 +153,7 @@ class AskedRun:
                 f"{self.path / 'run.json'}: not the record of a run: {self._check} says why"
             ) from None
 
-    def _checked(self) -> Mapping[str, Any]:
+    def _checked(self) -> Report:
         if self.report is None:
             raise AskError(
                 f"{self.path}: not checked yet, so nobody knows its anomalies and windows: "
@@ -226,6 +225,4 @@ def _check(path: Path) -> str:
 
 
 def _reason(error: Exception) -> str:
-    if isinstance(error, KeyError):
-        return f"it has no {error}"
     return str(error).split("\n", 1)[0] or type(error).__name__

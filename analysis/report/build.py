@@ -1,6 +1,6 @@
 """report.json: everything that a check found of one run, for programs (docs/report.md).
 
-A pure function: what was loaded and what Spark found in, one dictionary out.
+A pure function: what was loaded and what Spark found in, one model out (harness.model.runs.report).
 """
 
 from __future__ import annotations
@@ -49,30 +49,13 @@ from analysis.verdict.judge import (
     judge_levels,
 )
 from analysis.verdict.suspended import past_the_end, short_tables, suspended, unproved
+from harness.model.runs.report import SCHEMA, Report
+from harness.model.runs.report_findings import Counts
 from harness.model.untold import BEGINS, READ_TIMES
 
-SCHEMA = 1
 EXAMPLES = 10
-COUNTED = (
-    "sends",
-    "acked",
-    "acked_without_offset",
-    "acked_isr_alone",
-    "acked_below_log_start",
-    "failed",
-    "aborted",
-    "indeterminate",
-    "indeterminate_landed",
-    "indeterminate_not_landed",
-    "unacknowledged_lost",
-    "reads",
-    "redeliveries",
-    "lookups",
-    "lookups_not_found",
-    "final_read_records",
-    "processed",
-    "commits",
-)
+WORKERS = ("torn_records", "worker_errors")  # counts that no operation has
+COUNTED = tuple(name for name in Counts.model_fields if name not in WORKERS)
 # Of the records past the log end of an elected leader (analysis.frames.elections).
 PAST = ("lost_past_log_end", "kept_past_log_end")
 
@@ -106,10 +89,10 @@ class Found:
     cycles: Cycles | None = None  # None: nobody told of transactions
 
 
-def report(run: Run, found: Found, permission: Permission) -> dict[str, Any]:
+def report(run: Run, found: Found, permission: Permission) -> Report:
     """The whole report.json of a run. Raises CheckError when the scenario demands nonsense."""
     judged = _judged(run, found, permission)
-    return {
+    told = {
         "schema": SCHEMA,
         "run_id": run.run_id,
         "verdict": judged.verdict.name,
@@ -156,6 +139,7 @@ def report(run: Run, found: Found, permission: Permission) -> dict[str, Any]:
         "host": run.record.get("host") or {},
         "threshold_ms": run.threshold_ms,
     }
+    return Report.model_validate(told)
 
 
 def _labels(run: Run, judged: Judged, acked: int) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from harness.model.runs.report import Report
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clock:
@@ -20,9 +22,9 @@ class Clock:
     began: datetime | None = None
 
     @classmethod
-    def of(cls, report: Mapping[str, Any]) -> Clock:
+    def of(cls, report: Report) -> Clock:
         """The clock of a report; of one that does not say it, a clock that knows nothing."""
-        return cls(began=_moment(report["run"].get("load_began_utc")))
+        return cls(began=_moment(report.run.load_began_utc))
 
     def utc(self, at_s: float | None) -> str:
         """`2026-11-21 02:15:04.310 UTC`; empty where it is not known."""

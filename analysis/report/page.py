@@ -44,6 +44,9 @@ from analysis.report.timeline import burst, end_of, figure, reads_word
 from analysis.run_facts.untold import gaps_untold
 from analysis.verdict.demands import level_words
 from analysis.verdict.naming import amount_words
+from harness.model.runs.report import CountDemand, GapDemand, LevelDemand, Report
+from harness.model.runs.report_course import Window
+from harness.model.runs.report_findings import Counts, Finding
 from harness.model.untold import BEGINS
 
 Row = Mapping[str, Any]
@@ -65,7 +68,7 @@ class More:
 
 
 def render(
-    report: Row,
+    report: Report,
     timeline: Sequence[Row],
     views: Sequence[Row],
     looks: Sequence[Row] = (),
@@ -73,29 +76,27 @@ def render(
 ) -> str:
     """The whole report.html as text.
 
-    `report` is report.json (schema 1), `timeline` the timeline's rows in order of `t_s`, `views`
-    rows {time_s, partition, leader, isr, controller}, `looks` those of `replication.behind`;
-    times are seconds since the load began.
-    Raises KeyError or jinja2's UndefinedError when the report lacks a field of its schema.
+    `timeline` are the timeline's rows in order of `t_s`, `views` rows {time_s, partition, leader,
+    isr, controller}, `looks` those of `replication.behind`; times are seconds since the load began.
     """
     page = _environment().get_template("page.html")
     text = page.render(
         report=report,
-        untold=report.get("untold", ()),
-        sentences=SENTENCE_END.split(report["sentence"], maxsplit=1),
+        untold=report.untold,
+        sentences=SENTENCE_END.split(report.sentence, maxsplit=1),
         tiles=tiles(report),
         findings=_findings(report),
-        windows=_longest(report["windows"], "length_s"),
-        faults=report["faults"][:ROWS_MAX],
-        fault_names=fault_names(report["faults"]),
-        meanwhile=isr_meanwhile(report["faults"][:ROWS_MAX], views),
+        windows=_longest(report.windows),
+        faults=report.faults[:ROWS_MAX],
+        fault_names=fault_names(report.faults),
+        meanwhile=isr_meanwhile(report.faults[:ROWS_MAX], views),
         stories=stories(report),
         leadership=leadership(report),
-        starved=wording.is_starved(report["host"]),
+        starved=wording.is_starved(report.host),
         remarks=wording.remarks(report),
         picture=_picture(report, timeline, views, looks),
         close_up=_close_up(report, timeline, more),
-        counters=counters(report["counts"]),
+        counters=counters(report.counts.written()),
         clock=Clock.of(report),
         files=more.files,
         style=style(),
@@ -114,24 +115,24 @@ def load() -> None:
         templates.get_template(name)
 
 
-def tiles(report: Row) -> list[dict[str, str]]:
+def tiles(report: Report) -> list[dict[str, str]]:
     """The key numbers: {name, value, note, tone} each. What broke stands first and is `bad`, as
     nothing else is."""
-    counts = report["counts"]
-    lost = f"of {counts['acked']:,} acknowledged"
+    counts = report.counts
+    lost = f"of {counts.acked:,} acknowledged"
     usual = {
         "lost": _finding_tile(report, "lost", "Records lost", lost),
         "duplicate": _finding_tile(
             report, "duplicate", "Duplicates", "values found at two offsets"
         ),
-        "produce-gap-s": _window_tile(report, "produce", "Longest write outage", counts["acked"]),
+        "produce-gap-s": _window_tile(report, "produce", "Longest write outage", counts.acked),
         **_readers_tile(report),
         "acked": {
             "name": "Sends acknowledged",
-            "value": wording.number(counts["acked"]),
-            "note": f"of {counts['sends']:,} sends; {counts['indeterminate']:,} in doubt, "
+            "value": wording.number(counts.acked),
+            "note": f"of {counts.sends:,} sends; {counts.indeterminate:,} in doubt, "
             f"{_failed(counts)}",
-            "tone": "quiet" if counts["acked"] else "doubt",
+            "tone": "quiet" if counts.acked else "doubt",
         },
         "latency": _latency_tile(report),
     }
@@ -140,143 +141,139 @@ def tiles(report: Row) -> list[dict[str, str]]:
     return [*broken.values(), *others][: max(TILES, len(broken))]
 
 
-def _latency_tile(report: Row) -> dict[str, str]:
-    name, latency = "Time to ack, p50", report["latency_ms"]["ack"] or {}
-    if BEGINS in report.get("untold", ()):
+def _latency_tile(report: Report) -> dict[str, str]:
+    name, latency = "Time to ack, p50", report.latency_ms.ack if report.latency_ms else None
+    if BEGINS in report.untold:
         return _unknown_tile(name, gaps_untold([BEGINS])["produce"])
-    return {
-        "name": name,
-        "value": wording.milliseconds(latency.get("p50")),
-        "note": f"p99 {wording.milliseconds(latency.get('p99'))}, "
-        f"worst {wording.milliseconds(latency.get('max'))}",
-        "tone": "quiet",
-    }
+    told = (latency.p50, latency.p99, latency.max) if latency else (None, None, None)
+    p50, p99, most = map(wording.milliseconds, told)
+    return {"name": name, "value": p50, "note": f"p99 {p99}, worst {most}", "tone": "quiet"}
 
 
 def _unknown_tile(name: str, why: str) -> dict[str, str]:
     return {"name": name, "value": "not known", "note": why, "tone": "doubt"}
 
 
-def _failed(counts: Row) -> str:
+def _failed(counts: Counts) -> str:
     """How many sends failed; what a client aborted without an error is told for itself."""
-    aborted = counts.get("aborted", 0)
-    failed = f"{counts['failed'] - aborted:,} failed"
-    return f"{failed}, {aborted:,} aborted by their client" if aborted else failed
+    failed = f"{counts.failed - counts.aborted:,} failed"
+    return f"{failed}, {counts.aborted:,} aborted by their client" if counts.aborted else failed
 
 
-def _broken(report: Row, usual: Mapping[str, Row]) -> dict[str, dict[str, str]]:
+def _broken(report: Report, usual: Mapping[str, Row]) -> dict[str, dict[str, str]]:
     """What is red, by anomaly or demand: all of its tile where there is no usual one."""
-    kinds = ("gap_demands", "count_demands", "level_demands")
-    demands = {name: each for kind in kinds for name, each in report.get(kind, {}).items()}
+    demands: dict[str, GapDemand | CountDemand | LevelDemand] = {
+        **report.gap_demands,
+        **report.count_demands,
+        **report.level_demands,
+    }
     broken: dict[str, dict[str, str]] = {}
-    for name, finding in report["anomalies"].items():
-        if finding["convicts"] or finding["demand_met"] is False:
+    for name, finding in report.anomalies.items():
+        if finding.convicts or finding.demand_met is False:
             words = wording.remark(finding, provable=True).words
             new = {
                 "name": f"{BY_NAME[name].noun}s".capitalize() if name in BY_NAME else name,
-                "value": wording.number(finding["count"]),
+                "value": wording.number(finding.count),
                 "note": words,
             }
             broken[name] = {"tone": "bad"} | ({} if name in usual else new)
     for name, demand in demands.items():
-        if demand["demand_met"] is False:
-            note = f"The scenario expects {amount_words(demand['demanded'])}: not met"
+        if demand.demand_met is False:
+            note = f"The scenario expects {amount_words(demand.demanded)}: not met"
             new = {"name": name, "value": _value(demand), "note": note}
             kept = {"note": f"{note}; {usual[name]['note']}"} if name in usual else new
             broken[name] = {"tone": "bad"} | kept
     return broken
 
 
-def _value(demand: Row) -> str:
+def _value(demand: GapDemand | CountDemand | LevelDemand) -> str:
     """What was seen of what a demand is about."""
-    if "longest_s" in demand:
-        return wording.seconds(demand["longest_s"])
-    if "unit" not in demand:
-        return wording.number(demand["seen"])
-    return level_words(demand["seen"], demand["unit"])
+    if isinstance(demand, GapDemand):
+        return wording.seconds(demand.longest_s)
+    if isinstance(demand, CountDemand):
+        return wording.number(demand.seen)
+    return level_words(demand.seen, demand.unit)
 
 
-def _finding_tile(report: Row, anomaly: str, name: str, note: str) -> dict[str, str]:
+def _finding_tile(report: Report, anomaly: str, name: str, note: str) -> dict[str, str]:
     """A count with what it means here: seen and allowed is not the same as seen and forbidden."""
-    finding = report["anomalies"].get(anomaly)
+    finding = report.anomalies.get(anomaly)
     if finding is None:
         return {"name": name, "value": wording.MISSING, "note": "not checked", "tone": "doubt"}
     remark = wording.remark(finding, provable=wording.provable(report))
-    seen = f"{note}. {remark.words}." if finding["count"] or remark.tone == "doubt" else note
-    tone = "note" if finding["count"] and remark.tone == "good" else remark.tone
-    unproved = tone == "doubt" and not finding["count"]  # a large 0 would be read as "none"
+    seen = f"{note}. {remark.words}." if finding.count or remark.tone == "doubt" else note
+    tone = "note" if finding.count and remark.tone == "good" else remark.tone
+    unproved = tone == "doubt" and not finding.count  # a large 0 would be read as "none"
     return {
         "name": name,
-        "value": wording.MISSING if unproved else wording.number(finding["count"]),
+        "value": wording.MISSING if unproved else wording.number(finding.count),
         "note": seen,
-        "tone": tone if finding["count"] or tone == "doubt" else "quiet",
+        "tone": tone if finding.count or tone == "doubt" else "quiet",
     }
 
 
-def _readers_tile(report: Row) -> dict[str, dict[str, str]]:
+def _readers_tile(report: Report) -> dict[str, dict[str, str]]:
     """Of those that follow the log or, where there is nobody but a group, of the group."""
-    counts = report["counts"]
-    if counts["processed"] and not counts["reads"]:
-        name, done = "Longest processing outage", counts["processed"]
+    counts = report.counts
+    if counts.processed and not counts.reads:
+        name, done = "Longest processing outage", counts.processed
         return {"process-gap-s": _window_tile(report, "process", name, done)}
-    return {
-        "consume-gap-s": _window_tile(report, "consume", "Longest read outage", counts["reads"])
-    }
+    return {"consume-gap-s": _window_tile(report, "consume", "Longest read outage", counts.reads)}
 
 
-def _window_tile(report: Row, kind: str, name: str, happened: int) -> dict[str, str]:
+def _window_tile(report: Report, kind: str, name: str, happened: int) -> dict[str, str]:
     """The longest window, and the fault that it belongs to; of nothing there is none to measure."""
-    length_s = report["longest_window_s"][kind]
+    length_s = getattr(report.longest_window_s, kind)
     if length_s is None:
-        return _unknown_tile(name, gaps_untold(report["untold"])[kind])
+        return _unknown_tile(name, gaps_untold(report.untold)[kind])
     if length_s:
-        mine = [window for window in report["windows"] if window["kind"] == kind]
-        worst = max(mine, key=lambda window: float(window["length_s"]), default=None)
+        mine = [window for window in report.windows if window.kind == kind]
+        worst = max(mine, key=lambda window: window.length_s, default=None)
         note = (_window_note(report, worst) + _in_all(mine)) if worst else ""
         return {"name": name, "value": wording.seconds(length_s), "note": note, "tone": "note"}
-    if not happened or not report["counts"]["acked"]:
+    if not happened or not report.counts.acked:
         return {
             "name": name,
             "value": wording.MISSING,
             "note": f"not measured: {_unmeasured(report, kind)}",
             "tone": "doubt",
         }
-    threshold = wording.milliseconds(report["threshold_ms"])
+    threshold = wording.milliseconds(report.threshold_ms)
     note = f"no acknowledged record waited {threshold} or longer to be read"
     if kind != "consume":
         note = f"no stretch of {threshold} or more"
     return {"name": name, "value": f"< {threshold}", "note": note, "tone": "quiet"}
 
 
-def _unmeasured(report: Row, kind: str) -> str:
+def _unmeasured(report: Report, kind: str) -> str:
     """Why there was nothing of which an outage could be seen."""
-    if not report["counts"]["acked"]:
+    if not report.counts.acked:
         return "nothing was acknowledged" + ("" if kind == "produce" else ", so nothing was due")
     return "no consumer that follows the log was given anything"
 
 
-def _window_note(report: Row, window: Row) -> str:
-    names = fault_names(report["faults"])
-    blamed = ", ".join(names.get(fault, str(fault)) for fault in window["faults"][:2])
-    still = " and still open at the end" if window["end_s"] is None else ""
+def _window_note(report: Report, window: Window) -> str:
+    names = fault_names(report.faults)
+    blamed = ", ".join(names.get(fault, str(fault)) for fault in window.faults[:2])
+    still = " and still open at the end" if window.end_s is None else ""
     cause = f"fault {blamed}" if blamed else "no fault before it"
-    return f"from {wording.moment(window['start_s'])}{still}; {cause}"
+    return f"from {wording.moment(window.start_s)}{still}; {cause}"
 
 
-def _in_all(windows: Sequence[Row]) -> str:
+def _in_all(windows: Sequence[Window]) -> str:
     """How long it was down altogether; nothing for a single time. Partitions that were down at the
     same time were down once."""
     if len(windows) < 2:
         return ""
     down_s, until_s = 0.0, -math.inf
-    for window in sorted(windows, key=lambda window: float(window["start_s"])):
-        end_s = window["start_s"] + window["length_s"]
-        down_s += max(0.0, end_s - max(window["start_s"], until_s))
+    for window in sorted(windows, key=lambda window: window.start_s):
+        end_s = window.start_s + window.length_s
+        down_s += max(0.0, end_s - max(window.start_s, until_s))
         until_s = max(until_s, end_s)
     return f"; in all {wording.seconds(down_s)}, in {len(windows):,} outages"
 
 
-def _findings(report: Row) -> dict[str, Any]:
+def _findings(report: Report) -> dict[str, Any]:
     """The anomalies with a remark each: `told`, those that convict first, then those seen or
     demanded; and folded `none`, of which none was seen."""
     sure = wording.provable(report)
@@ -287,11 +284,11 @@ def _findings(report: Row) -> dict[str, Any]:
             "lasted": _lasted(name, finding),
             "remark": wording.remark(finding, provable=sure),
             "evidence": evidence(name, finding, report),
-            **finding,
+            **finding.written(),
         }
-        for name, finding in report["anomalies"].items()
+        for name, finding in report.anomalies.items()
     }
-    told, none = wording.told_apart(report["anomalies"])
+    told, none = wording.told_apart(report.anomalies)
     shown = [rows[name] for name in told]
     return {
         "told": sorted(shown, key=lambda row: (row["remark"].tone != "bad", not row["count"])),
@@ -300,29 +297,29 @@ def _findings(report: Row) -> dict[str, Any]:
     }
 
 
-def _lasted(name: str, finding: Row) -> str:
+def _lasted(name: str, finding: Finding) -> str:
     """How long the records of an anomaly that passes were without what they lacked."""
-    if not (lengths := finding.get("lasted_s")):
+    if not (lengths := finding.lasted_s):
         return ""
-    p50, most = wording.seconds(lengths["p50"]), wording.seconds(lengths["max"])
+    p50, most = wording.seconds(lengths.p50), wording.seconds(lengths.max)
     return f"; {BY_NAME[name].lasts} it took {p50} at the median, {most} at most"
 
 
-def _longest(windows: Sequence[Row], key: str) -> list[Row]:
+def _longest(windows: Sequence[Window]) -> list[Window]:
     """All windows in their order or, of too many, the longest."""
     if len(windows) <= ROWS_MAX:
         return list(windows)
-    chosen = sorted(windows, key=lambda window: float(window[key]), reverse=True)[:ROWS_MAX]
-    return sorted(chosen, key=lambda window: float(window["start_s"]))
+    chosen = sorted(windows, key=lambda window: window.length_s, reverse=True)[:ROWS_MAX]
+    return sorted(chosen, key=lambda window: window.start_s)
 
 
-def leadership(report: Row) -> dict[str, Any] | None:
+def leadership(report: Report) -> dict[str, Any] | None:
     """The first stretches of who led what, and how many more there are; None where that says
     nothing: of one partition that one broker led throughout, or of a report from before."""
-    rows = report.get("leadership") or []
-    brokers = [broker["broker"] for broker in rows[0]["brokers"]] if rows else []
-    leads = {tuple(broker["leads"] for broker in row["brokers"]) for row in rows}
-    partitions = int(str(wording.flat(report["configuration"]["topic"]).get("partitions", 1)))
+    rows = report.leadership
+    brokers = [broker.broker for broker in rows[0].brokers] if rows else []
+    leads = {tuple(broker.leads for broker in row.brokers) for row in rows}
+    partitions = int(str(wording.flat(report.configuration.topic).get("partitions", 1)))
     if not rows or (partitions == 1 and len(leads) == 1):
         return None
     shown = rows[:STRETCHES_MAX]
@@ -330,16 +327,16 @@ def leadership(report: Row) -> dict[str, Any] | None:
         "rows": shown,
         "more": len(rows) - len(shown),
         "brokers": brokers,
-        "leaderless": any(row["leaderless"] for row in shown),
+        "leaderless": any(row.leaderless for row in shown),
     }
 
 
 def _picture(
-    report: Row, timeline: Sequence[Row], views: Sequence[Row], looks: Sequence[Row]
+    report: Report, timeline: Sequence[Row], views: Sequence[Row], looks: Sequence[Row]
 ) -> dict[str, Any] | None:
     """What the page's script needs to draw; None for a run without a timeline, or with nothing
     to draw on it."""
-    if not timeline or not (report["counts"]["sends"] or report["faults"]):
+    if not timeline or not (report.counts.sends or report.faults):
         return None
     drawing = figure(report, timeline, views, looks)
     return {
@@ -351,7 +348,7 @@ def _picture(
     }
 
 
-def _close_up(report: Row, timeline: Sequence[Row], more: More) -> dict[str, Any] | None:
+def _close_up(report: Report, timeline: Sequence[Row], more: More) -> dict[str, Any] | None:
     """What is drawn on demand, and the quantiles beside it; None without sends and lag."""
     if not timeline:
         return None

@@ -13,7 +13,6 @@ rows are read back. Of an imported history nothing is shown that it does not tel
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Mapping, Sequence
@@ -41,6 +40,7 @@ from analysis.report.parts import imported
 from analysis.report.parts.run_files import run_files
 from analysis.stored.stored_run import Run
 from analysis.stories.tell import tell
+from harness.model.runs.report import Report
 
 Row = dict[str, Any]
 _NO_EVIDENCE = schema.arrow(schema.EVIDENCE).empty_table()
@@ -170,7 +170,7 @@ def unfinished(run: Run) -> Path:
     return run.path / f".analysis-{unique()}"
 
 
-def publish_tables(run: Run, results: Results, report: Mapping[str, Any]) -> None:
+def publish_tables(run: Run, results: Results, report: Report) -> None:
     """Replace the run's `analysis` folder."""
     fresh = unfinished(run)
     shutil.rmtree(fresh, ignore_errors=True)
@@ -182,7 +182,8 @@ def publish_tables(run: Run, results: Results, report: Mapping[str, Any]) -> Non
             shutil.move(part, folder / f"part-{number:05d}.parquet")
         if not parts:
             pq.write_table(_NO_EVIDENCE, folder / "part-00000.parquet")
-    _write_small(fresh / "windows.parquet", schema.WINDOWS, run.run_id, report["windows"])
+    windows = [window.written() for window in report.windows]
+    _write_small(fresh / "windows.parquet", schema.WINDOWS, run.run_id, windows)
     _write_small(fresh / "timeline.parquet", schema.TIMELINE, run.run_id, results.timeline)
     old = run.path / f".analysis-old-{unique()}"
     if (run.path / "analysis").exists():
@@ -204,7 +205,7 @@ def load_views() -> None:
     page.load()
 
 
-def publish_texts(run: Run, results: Results, report: dict[str, Any]) -> None:
+def publish_texts(run: Run, results: Results, report: Report) -> None:
     """Replace report.html, junit.xml and, last, report.json."""
     junit, page = _views()
     views = [{"time_s": run.seconds(view["time_ns"]), **view} for view in run.views]
@@ -212,7 +213,7 @@ def publish_texts(run: Run, results: Results, report: dict[str, Any]) -> None:
     text = page.render(report, results.timeline, views, behind(run), more)
     _replace(run.path / "report.html", text)
     _replace(run.path / "junit.xml", junit.render(report))
-    _replace(run.path / "report.json", json.dumps(report, indent=1) + "\n")
+    _replace(run.path / "report.json", report.text())
 
 
 def _write_small(folder: Path, table: Any, run_id: str, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -42,6 +42,8 @@ from analysis.report.panels import (
     troubles,
 )
 from analysis.report.wording import fault_name, milliseconds, min_isr, seconds
+from harness.model.runs.report import Report
+from harness.model.runs.report_findings import Example
 
 BUCKETS_MAX = 4000
 LABEL_MAX = 80  # characters: a label takes its room from the picture
@@ -51,11 +53,11 @@ GAP_LANES = {"produce": "no acks", "consume": "no reads", "process": "no work"} 
 
 
 def figure(
-    report: Row, timeline: Sequence[Row], views: Sequence[Row], looks: Sequence[Row] = ()
+    report: Report, timeline: Sequence[Row], views: Sequence[Row], looks: Sequence[Row] = ()
 ) -> Any:
     """The figure for one run; `timeline` must not be empty.
 
-    `report` is report.json (schema 1), `timeline` its buckets in order of `t_s`, `views` rows
+    `timeline` are its buckets in order of `t_s`, `views` rows
     {time_s, partition, leader, isr, controller}, `looks` those of `replication.behind`. The
     layout's height is in pixels, its width the reader's. Annotations named `fault` are the labels
     that the page hides where there is no room.
@@ -71,7 +73,7 @@ def figure(
         *troubles(buckets, width_s),
         *latencies(buckets),
         *leaders(views, end_s),
-        *isr(views, min_isr(report["configuration"]), end_s),
+        *isr(views, min_isr(report.configuration), end_s),
         *behind(looks, end_s),
     ]
     return stacked(panels, spans, end_s)
@@ -87,12 +89,12 @@ def stacked(panels: Sequence[Panel], spans: Sequence[Span], end_s: float) -> Any
     return picture
 
 
-def reads_word(report: Row) -> str:
+def reads_word(report: Report) -> str:
     """What is drawn as reads: everything that consumers were given, look-ups too."""
-    return "reads + look-ups" if report["counts"].get("lookups") else "reads"
+    return "reads + look-ups" if report.counts.lookups else "reads"
 
 
-def end_of(report: Row, timeline: Sequence[Row]) -> float:
+def end_of(report: Report, timeline: Sequence[Row]) -> float:
     """Where the time axis of a run's pictures ends; `timeline` must not be empty."""
     return _end(report, *coarsened(timeline))
 
@@ -113,24 +115,23 @@ def coarsened(timeline: Sequence[Row], most: int = BUCKETS_MAX) -> tuple[list[Ro
     return [_merged(group) for group in groups], width_s * size
 
 
-def lost_marks(report: Row, buckets: Sequence[Row]) -> list[Mark]:
+def lost_marks(report: Report, buckets: Sequence[Row]) -> list[Mark]:
     """When lost records were acknowledged: one by one or, if examples do not tell, by bucket."""
-    finding = report["anomalies"].get("lost") or {"count": 0, "examples": []}
-    rows = finding["examples"]
-    if finding["count"] > len(rows):
+    finding = report.anomalies.get("lost")
+    rows = finding.examples if finding else []
+    if finding and finding.count > len(rows):
         counted = [bucket for bucket in buckets if bucket.get("lost")]
         return [Mark(at_s=b["t_s"], text=f"lost, acked here: {b['lost']}") for b in counted]
     return [
-        Mark(at_s=row["acked_s"], text=f"lost: value {_value(row)}, offset {row.get('offset')}")
+        Mark(at_s=row.acked_s, text=f"lost: value {_value(row)}, offset {row.offset}")
         for row in rows
-        if row.get("acked_s") is not None
+        if row.acked_s is not None
     ]
 
 
-def _value(row: Row) -> str:
+def _value(row: Example) -> str:
     """With its text, where it has one."""
-    text = row.get("text")
-    return f"{row['value']}" if text is None else f"{row['value']} ({_short(text)})"
+    return f"{row.value}" if row.text is None else f"{row.value} ({_short(row.text)})"
 
 
 def _merged(group: Sequence[Row]) -> Row:
@@ -146,33 +147,33 @@ def _merged(group: Sequence[Row]) -> Row:
     }
 
 
-def _end(report: Row, buckets: Sequence[Row], width_s: float) -> float:
+def _end(report: Report, buckets: Sequence[Row], width_s: float) -> float:
     """Where the time axis ends: with the load, or with the last heal or window after it."""
-    ends = [buckets[-1]["t_s"] + width_s, *(window["end_s"] for window in report["windows"])]
-    ends += [fault["healed_s"] for fault in report["faults"]]
+    ends = [buckets[-1]["t_s"] + width_s, *(window.end_s for window in report.windows)]
+    ends += [fault.healed_s for fault in report.faults]
     return float(max(end for end in ends if end is not None))
 
 
-def spans_of(report: Row, end_s: float) -> list[Span]:
+def spans_of(report: Report, end_s: float) -> list[Span]:
     """Faults and windows as spans; what never ended reaches to the end of the axis."""
     faults = [
         Span(
             lane="faults",
-            start_s=fault["start_s"],
-            end_s=end_s if fault["healed_s"] is None else fault["healed_s"],
+            start_s=fault.start_s,
+            end_s=end_s if fault.healed_s is None else fault.healed_s,
             label=escaped(_short(fault_name(fault))),
         )
-        for fault in report["faults"]
-        if fault["start_s"] is not None
+        for fault in report.faults
+        if fault.start_s is not None
     ]
     windows = [
         Span(
-            lane=GAP_LANES[window["kind"]],
-            start_s=window["start_s"],
-            end_s=end_s if window["end_s"] is None else window["end_s"],
-            label=f"{seconds(window['length_s'])}, partition {window['partition']}",
+            lane=GAP_LANES[window.kind],
+            start_s=window.start_s,
+            end_s=end_s if window.end_s is None else window.end_s,
+            label=f"{seconds(window.length_s)}, partition {window.partition}",
         )
-        for window in report["windows"]
+        for window in report.windows
     ]
     return sorted(faults + windows, key=lambda span: span.start_s)
 

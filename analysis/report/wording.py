@@ -1,6 +1,6 @@
 """The words of the report: numbers with units, a configuration in words, a finding judged.
 
-Pure functions from report.json (schema 1) to short texts, shared by the page and by JUnit.
+Pure functions from report.json to short texts, shared by the page and by JUnit.
 Nothing here decides: counts, promises and the verdict come from the checkers, and `remark` only
 says in words what their fields mean together.
 
@@ -16,6 +16,9 @@ from typing import Any, Literal
 
 from analysis.verdict.naming import amount_words
 from harness.model.client_settings import acks_of, by_one_name
+from harness.model.runs.report import Configuration, Report
+from harness.model.runs.report_course import FaultTold
+from harness.model.runs.report_findings import Finding
 from harness.model.sections.kafka_releases import KRAFTS_SESSION, SESSION_MS, ZOOKEEPERS_SESSION
 from harness.model.untold import FAULTS
 
@@ -93,17 +96,17 @@ def is_starved(host: Row) -> bool:
     return any((starvation.get(key) or 0) > limit for key, limit in STARVED.items())
 
 
-def remarks(report: Row) -> list[Remark]:
+def remarks(report: Report) -> list[Remark]:
     """What else a reader must know of the run, whatever was found in it, in one sentence each."""
     found = []
-    if report["counts"]["sends"] and is_starved(report.get("host") or {}):
+    if report.counts.sends and is_starved(report.host):
         words = "The host was short of CPU: gaps and latencies may be the host’s, not Kafka’s."
         found.append(Remark(tone="doubt", words=words))
-    if planned_s := report["rates"].get("planned_s"):
-        lasted = f"{seconds(report['rates']['load_s'])} instead of {number(planned_s)} s"
+    if report.rates and report.rates.planned_s:
+        lasted = f"{seconds(report.rates.load_s)} instead of {number(report.rates.planned_s)} s"
         words = f"The load lasted {lasted}, until the last fault was healed."
         found.append(Remark(tone="quiet", words=words))
-    if notes := report["configuration"].get("notes"):
+    if notes := report.configuration.notes:
         words = "Some settings were left out, do nothing here or were made to fit"
         words += f": {count_of(len(notes), 'note')} in the report’s configuration."
         found.append(Remark(tone="quiet", words=words))
@@ -135,23 +138,23 @@ def flat(settings: Row) -> dict[str, object]:
     return own | {key: value for table in tables for key, value in table.items()}
 
 
-def min_isr(configuration: Row) -> int | None:
+def min_isr(configuration: Configuration) -> int | None:
     """min.insync.replicas in force: the topic's, else the brokers' (or, where KRaft remembers
     eligible leaders, the controllers'), else Kafka's default of 1."""
-    topic = flat(configuration["topic"])
+    topic = flat(configuration.topic)
     if not topic:
         return None
-    eligible = (configuration.get("kraft") or {}).get("eligible_leaders")
-    settings = configuration["controller" if eligible else "server"]
-    default = flat(settings).get("min.insync.replicas", 1)
+    eligible = configuration.kraft and configuration.kraft.eligible_leaders
+    settings = configuration.controller if eligible else configuration.server
+    default = flat(settings or {}).get("min.insync.replicas", 1)
     return int(str(topic.get("min.insync.replicas", default)))
 
 
-def whose_words(configuration: Row) -> str:
+def whose_words(configuration: Configuration) -> str:
     """Whose configuration is asked where it is not the scenario's alone: `yours: producer
     (app.properties), brokers (server.properties). All else is the scenario's.`"""
     told = []
-    for section, layers in configuration.get("layers", {}).items():
+    for section, layers in configuration.layers.items():
         files = {found[1] for layer in layers.values() if (found := IN_FILE.fullmatch(layer))}
         if files:
             whose = "brokers" if section == "server" else section
@@ -159,9 +162,9 @@ def whose_words(configuration: Row) -> str:
     return f"yours: {', '.join(told)}. All else is the scenario’s." if told else ""
 
 
-def configuration_words(configuration: Row, untold: Collection[str] = ()) -> str:
+def configuration_words(configuration: Configuration, untold: Collection[str] = ()) -> str:
     """What the clients asked for and the topic gave, in one line, and what of it is not told."""
-    producer, topic = flat(configuration["producer"]), flat(configuration["topic"])
+    producer, topic = flat(configuration.producer), flat(configuration.topic)
     plainly = by_one_name(producer)
     retries, until_ms = plainly.get("retries"), plainly.get("message.timeout.ms")
     endless = "unlimited retries" if until_ms is None else f"retries for {_length(until_ms)}"
@@ -179,26 +182,26 @@ def configuration_words(configuration: Row, untold: Collection[str] = ()) -> str
         words.append(count_of(int(str(topic["replication_factor"])), "replica"))
     if "replication_factor" in topic and "min.insync.replicas" not in untold:
         words.append(f"min.insync.replicas={min_isr(configuration)}")
-    kraft = configuration.get("kraft") or {"configures_unclean": True}
-    deciding = configuration.get("controller") or configuration["server"]
+    kraft = configuration.kraft
+    deciding = configuration.controller or configuration.server
     unclean = {**flat(deciding), **topic}.get("unclean.leader.election.enable")
-    if plain(unclean) == "true" and kraft["configures_unclean"]:
+    if plain(unclean) == "true" and (kraft is None or kraft.configures_unclean):
         words.append("unclean elections on")
     missing = [word for setting, word in TOLD.items() if setting in untold]
     known = [", ".join(words)] if words else []
     return "; ".join([*known, *([f"{NOT_TOLD}: {', '.join(missing)}"] if missing else [])])
 
 
-def broker_words(report: Row) -> str:
+def broker_words(report: Report) -> str:
     """Which Kafka it was, how long a session was, and what the scenario or its user set for the
     brokers: `Kafka 3.9.2, ZooKeeper session of 2.00 s, replica.fetch.wait.max.ms=5`, or `Kafka
     4.4.0, KRaft, session of 9.00 s`."""
-    configuration = report["configuration"]
-    server, sections = flat(configuration["server"]), configuration.get("layers", {})
+    configuration = report.configuration
+    server, sections = flat(configuration.server), configuration.layers
     layers = {**sections.get("server", {}), **sections.get("broker", {})}
-    kraft = "kraft" in configuration
-    deciding = flat(configuration.get("controller") or server)
-    told = [f"Kafka {kafka}"] if (kafka := report["versions"].get("kafka")) else []
+    kraft = configuration.kraft is not None
+    deciding = flat(configuration.controller or server)
+    told = [f"Kafka {kafka}"] if (kafka := report.versions.get("kafka")) else []
     told += ["KRaft"] if kraft else []
     session, whose = (KRAFTS_SESSION, "") if kraft else (ZOOKEEPERS_SESSION, "ZooKeeper ")
     own = [key for key, layer in layers.items() if layer not in NOT_OWN and key != session]
@@ -215,12 +218,12 @@ def _length(ms: object) -> str:
     return seconds(int(text) / 1000) if text.isdecimal() else f"{text} ms"
 
 
-def fault_counts(faults: Sequence[Row], planned: int, untold: Collection[str] = ()) -> str:
+def fault_counts(faults: Sequence[FaultTold], planned: int, untold: Collection[str] = ()) -> str:
     """`10 faults: kill leader ×10`; says so when not every planned one happened, or when nobody
     told of any."""
     if FAULTS in untold and not faults:
         return NOT_TOLD
-    kinds = Counter(f"{fault['verb']} {fault['target']}" for fault in faults)
+    kinds = Counter(f"{fault.verb} {fault.target}" for fault in faults)
     listed = ", ".join(f"{kind} ×{many}" if many > 1 else kind for kind, many in kinds.items())
     missing = f" ({planned} planned)" if planned != len(faults) else ""
     if not faults:
@@ -228,26 +231,26 @@ def fault_counts(faults: Sequence[Row], planned: int, untold: Collection[str] = 
     return f"{count_of(len(faults), 'fault')}{missing}: {listed}"
 
 
-def remark(finding: Row, *, provable: bool) -> Remark:
+def remark(finding: Finding, *, provable: bool) -> Remark:
     """A finding in words. `provable` is false where "none found" would prove nothing."""
-    count, demanded = finding["count"], finding["demanded"]
-    if finding["forbidden"] and count:
-        convicts = finding["convicts"]
+    count, demanded = finding.count, finding.demanded
+    if finding.forbidden and count:
+        convicts = finding.convicts
         return Remark(
             tone="bad" if convicts else "doubt",
             words="Promise broken: forbidden, and seen"
             if convicts
             else "Seen; whether it breaks a promise is unknown",
         )
-    if demanded is not None and finding["demand_met"] is False:
+    if demanded is not None and finding.demand_met is False:
         return Remark(tone="bad", words=f"The scenario expects {amount_words(demanded)}: not met")
-    if demanded is not None and finding["demand_met"] is None:
+    if demanded is not None and finding.demand_met is None:
         return Remark(
             tone="doubt", words=f"The scenario expects {amount_words(demanded)}: not known"
         )
     if not count and not provable:
         return Remark(tone="doubt", words="None found, which proves nothing in this run")
-    return _content(count, demanded, forbidden=finding["forbidden"])
+    return _content(count, demanded, forbidden=finding.forbidden)
 
 
 def _content(count: int, demanded: str | None, *, forbidden: bool) -> Remark:
@@ -264,27 +267,28 @@ def _content(count: int, demanded: str | None, *, forbidden: bool) -> Remark:
     return Remark(tone="quiet", words="None seen; it would be allowed")
 
 
-def told_apart(anomalies: Mapping[str, Row]) -> tuple[list[str], list[str]]:
+def told_apart(anomalies: Mapping[str, Finding]) -> tuple[list[str], list[str]]:
     """The names of those that were seen or demanded, and of those of which there is nothing to
     tell."""
-    told = [n for n, found in anomalies.items() if found["count"] or found["demanded"] is not None]
+    told = [n for n, found in anomalies.items() if found.count or found.demanded is not None]
     return told, [name for name in anomalies if name not in told]
 
 
-def none_words(report: Row) -> str:
+def none_words(report: Report) -> str:
     """Of the latter in one line: `11 other anomalies: none seen; 9 of them are forbidden here`."""
-    told, none = told_apart(report["anomalies"])
+    told, none = told_apart(report.anomalies)
     what = f"{len(none)} {'other ' * bool(told)}{'anomaly' if len(none) == 1 else 'anomalies'}"
     if not provable(report):
         return f"{what}: none seen, which proves nothing in this run"
-    forbidden = sum(report["anomalies"][name]["forbidden"] for name in none)
+    forbidden = sum(report.anomalies[name].forbidden for name in none)
     are = "is" if forbidden == 1 else "are"
     return f"{what}: none seen" + (f"; {forbidden} of them {are} forbidden here" * bool(forbidden))
 
 
-def provable(report: Row) -> bool:
+def provable(report: Report) -> bool:
     """Whether "none found" means something: a judged run whose final read got to the end."""
-    return report["verdict"] != "unknown" and bool(report["final_read"]["complete"])
+    read = report.final_read
+    return report.verdict != "unknown" and read is not None and read.complete
 
 
 def columns(examples: Sequence[Row]) -> list[str]:
@@ -306,9 +310,9 @@ def columns(examples: Sequence[Row]) -> list[str]:
     return [key for key in filled if key not in hidden]
 
 
-def fault_name(fault: Row) -> str:
+def fault_name(fault: FaultTold) -> str:
     """`kill → kafka2`: the verb, and the nodes that were hit (the target, if none is known)."""
-    return f"{fault['verb']} → {', '.join(fault['nodes'] or [fault['target']])}"
+    return f"{fault.verb} → {', '.join(fault.nodes or [fault.target])}"
 
 
 def roles_words(before: object, after: object) -> list[str]:

@@ -25,6 +25,7 @@ from analysis.report.wording import none_words, remarks, told_apart
 from harness.model.exit_codes import FAILED, INTERRUPTED, INVALID, UNKNOWN, VALID
 from harness.model.printable import printable
 from harness.model.runs import json_text
+from harness.model.runs.report import Report
 from harness.model.runs.run_folder import RunFolder, StoreError, errors_told
 
 STYLE = {"valid": "bold green", "invalid": "bold red", "unknown": "bold yellow"}
@@ -71,13 +72,14 @@ def show_report(report: dict[str, Any], folder: RunFolder | str, console: Consol
     console.print(plain(report["sentence"]))
     for reason in report["reasons"][1:]:
         console.print(plain(f"  and {reason}"))
-    for remark in remarks(report):
+    made = Report.model_validate(report)
+    for remark in remarks(made):
         console.print(plain(remark.words, "yellow" if remark.tone == "doubt" else ""))
-    told, none = told_apart(report["anomalies"])
+    told, none = told_apart(made.anomalies)
     if told:
         console.print(_anomaly_table({name: report["anomalies"][name] for name in told}))
     if none:
-        console.print(plain(none_words(report)))
+        console.print(plain(none_words(made)))
     if report["windows"]:
         console.print(_window_table(report))
     where = folder if isinstance(folder, str) else shown(folder.path)

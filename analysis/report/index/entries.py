@@ -1,6 +1,6 @@
 """A run of the index, by its report.json, which may be anybody's.
 
-Only the fields that are shown are read, each must be of its type, and long texts are cut.
+Each field must be of its type, and long texts are cut.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
-from typing import Any, Literal
-
-from pydantic import BaseModel, NonNegativeFloat, ValidationError
+from typing import Any
 
 from analysis.measures.cap import position_of
 from analysis.report.parts.run_files import address
 from analysis.report.wording import MISSING, seconds
 from harness.model.kafka_text import kafka_text
+from harness.model.runs.report import Report, report_of
 
 TEXT_MAX = 300  # characters of an outcome or a title
 DATA_TOLD = re.compile(r"[.;] | after |, and no fault")  # where a sentence has told of the data
@@ -36,45 +35,6 @@ CONFIGURED = (
 NO_SETTINGS = ("expect.", "backend.")
 GONE = ("lost", "vanished", "unacknowledged-lost")  # anomalies of what is not there any more
 DEEPEST = 20  # dots of a path, Kafka's own included: what is nested deeper is passed over
-
-
-class _Gaps(BaseModel):
-    produce: NonNegativeFloat | None
-    consume: NonNegativeFloat | None
-
-
-class _Run(BaseModel):
-    scenario: str
-    title: str = ""
-    started_utc: str | None = None
-    seed: int | None = None
-    backend: str | None = None
-    command: str = ""
-
-
-class _Outcome(BaseModel):
-    words: str
-    data: Literal["lost", "disturbed", "kept", "unknown"]
-
-
-class _Counts(BaseModel):
-    acked: int | None = None
-    reads: int | None = None
-
-
-class _Report(BaseModel):
-    """Of report.json (schema 1), what the index shows."""
-
-    verdict: Literal["valid", "invalid", "unknown"]
-    sentence: str
-    outcome: _Outcome | None = None
-    run: _Run
-    versions: dict[str, Any] = {}
-    longest_window_s: _Gaps
-    counts: _Counts = _Counts()
-    anomalies: dict[str, dict[str, Any]] = {}
-    cap: dict[str, Any] | None = None
-    configuration: dict[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,11 +95,7 @@ class Unshown:
 
 def entry_of(place: tuple[str, ...], report: object) -> Entry:
     """A run by its report.json. Raises ValueError where that is not a report of this version."""
-    try:
-        read = _Report.model_validate(report, strict=True)
-    except ValidationError as error:
-        where = ".".join(str(part) for part in error.errors()[0]["loc"]) or "it"
-        raise ValueError(f"{where} is not what a report of this version has there") from None
+    read = report_of(report)
     text, kind = _outcome(read)
     release = read.versions.get("kafka")
     return Entry(
@@ -157,13 +113,13 @@ def entry_of(place: tuple[str, ...], report: object) -> Entry:
         read_gap=_gap(read.longest_window_s.consume, read.counts.acked, read.counts.reads),
         gap_s=read.longest_window_s.produce,
         lost=_lost(read),
-        duplicates=_count(read.anomalies.get("duplicate", {}).get("count")),
-        position=position_of(read.cap) if read.cap else "",
+        duplicates=_count(read, "duplicate"),
+        position=position_of(read.cap.written()) if read.cap else "",
         settings=dict(islice(_every_setting(read), SETTINGS_MAX)),
     )
 
 
-def _outcome(report: _Report) -> tuple[str, str]:
+def _outcome(report: Report) -> tuple[str, str]:
     """What happened to the data, and of which kind that is; of a report without it, how its
     sentence begins."""
     if report.outcome is not None:
@@ -171,7 +127,7 @@ def _outcome(report: _Report) -> tuple[str, str]:
     return DATA_TOLD.split(report.sentence, maxsplit=1)[0], ""
 
 
-def _gap(longest_s: float | None, *happened: int | None) -> str:
+def _gap(longest_s: float | None, *happened: int) -> str:
     """The longest one; that there was none; or – where it is not known, or where nothing happened
     that could have stopped."""
     if longest_s or longest_s is None:
@@ -179,12 +135,12 @@ def _gap(longest_s: float | None, *happened: int | None) -> str:
     return MISSING if 0 in happened else "none"
 
 
-def _lost(read: _Report) -> bool | None:
+def _lost(read: Report) -> bool | None:
     """Whether records were lost: by the count of them, or by the outcome, which knows of those that
     vanished or were not acknowledged too. None where a run cannot tell: an unknown one that saw no
     loss, one that doubts it, and one whose report has neither."""
     kind = read.outcome.data if read.outcome else ""
-    counts = [_count(read.anomalies.get(name, {}).get("count")) for name in GONE]
+    counts = [_count(read, name) for name in GONE]
     if read.verdict == "unknown" or kind == "unknown" or (not kind and counts[0] is None):
         return True if counts[0] else None
     if kind:  # it doubts what it does not count
@@ -192,15 +148,16 @@ def _lost(read: _Report) -> bool | None:
     return any(counts)
 
 
-def _count(told: object) -> int | None:
-    return told if isinstance(told, int) and told >= 0 else None
+def _count(read: Report, anomaly: str) -> int | None:
+    found = read.anomalies.get(anomaly)
+    return None if found is None else found.count
 
 
-def _every_setting(read: _Report) -> Iterator[tuple[str, str]]:
+def _every_setting(read: Report) -> Iterator[tuple[str, str]]:
     """What the run was configured with, and what else its command set."""
-    yield from _settings("", read.configuration)
+    yield from _settings("", read.configuration.written())
     try:
-        words = shlex.split(read.run.command[:COMMAND_MAX])
+        words = shlex.split((read.run.command or "")[:COMMAND_MAX])
     except ValueError:  # a quotation that does not end
         return
     for option, word in pairwise(words):

@@ -18,6 +18,7 @@ from analysis.report import wording
 from analysis.report.clock import Clock
 from analysis.report.panels import LATENCY_AXIS, SERIES, Panel, color, escaped, steps, title
 from analysis.report.timeline import spans_of, stacked
+from harness.model.runs.report import Quantiles, Report
 
 Row = Mapping[str, Any]
 LEAST_MS = 0.01  # the smallest on a logarithmic axis, and the precision of latencies
@@ -39,7 +40,7 @@ KINDS = {
 }
 
 
-def close_up(report: Row, sends: Sequence[Row], lag: Sequence[Row], end_s: float) -> Any:
+def close_up(report: Report, sends: Sequence[Row], lag: Sequence[Row], end_s: float) -> Any:
     """The figure, or None where there is nothing to draw. `sends` are `drawn_sends.points`, `lag`
     rows of `consumer_lag.lag`, both in order of time."""
     mine = [send for send in sends if 0 <= send["due_s"] <= end_s]
@@ -50,28 +51,32 @@ def close_up(report: Row, sends: Sequence[Row], lag: Sequence[Row], end_s: float
     return picture.update_layout(hovermode="closest", hoverdistance=20)
 
 
-def quantiles(report: Row) -> list[tuple[str, list[str]]]:
+def quantiles(report: Report) -> list[tuple[str, list[str]]]:
     """The rows of the table beside it: what was measured, and p50, p95, p99, p99.9 and the most."""
-    names = {"ack": "until the ack", "delivery": "until a consumer had it"}
+    if report.latency_ms is None:
+        return []
+    found = {
+        "until the ack": report.latency_ms.ack,
+        "until a consumer had it": report.latency_ms.delivery,
+    }
     return [
-        (words, [wording.milliseconds(found.get(q)) for q in ("p50", "p95", "p99", "p999", "max")])
-        for key, words in names.items()
-        if (found := report["latency_ms"].get(key))
+        (words, [wording.milliseconds(getattr(each, q)) for q in Quantiles.model_fields])
+        for words, each in found.items()
+        if each is not None
     ]
 
 
-def _latencies(report: Row, sends: Sequence[Row], end_s: float) -> list[Panel]:
+def _latencies(report: Report, sends: Sequence[Row], end_s: float) -> list[Panel]:
     if not sends:
         return []
     clock = Clock.of(report)
     seen = [kind for kind in KINDS if any(send["type"] == kind for send in sends)]
     dots = [_dots([s for s in sends if s["type"] == kind], KINDS[kind], clock) for kind in seen]
-    found = report["latency_ms"].get("ack") or {}
+    found = report.latency_ms and report.latency_ms.ack
     pen = {"color": color("soft"), "width": 1, "dash": "dash"}
     lines = [
-        steps([0, end_s], [max(LEAST_MS, found[q])] * 2, pen)
-        for q in ("p50", "p99", "p999")
-        if q in found
+        steps([0, end_s], [max(LEAST_MS, q)] * 2, pen)
+        for q in ((found.p50, found.p99, found.p999) if found else ())
     ]
     words = [(KINDS[kind].word, KINDS[kind].hue) for kind in seen]
     name = title("Single sends, time to ack", *words)

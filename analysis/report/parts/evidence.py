@@ -36,6 +36,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.report import wording
+from harness.model.runs.report import Report
+from harness.model.runs.report_course import FaultTold
+from harness.model.runs.report_findings import CauseTold, Finding, Judged
 
 Row = Mapping[str, Any]
 GONE = {"lost", "vanished", "unacknowledged-lost", "skipped"}
@@ -109,20 +112,28 @@ class Part:
     why: str = ""
 
 
-def evidence(anomaly: str, finding: Row, report: Row) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """How many of an anomaly's records a cause permits, or puts in doubt."""
+
+    cause: CauseTold
+    many: int
+    judged: str
+
+
+def evidence(anomaly: str, finding: Finding, report: Report) -> dict[str, Any]:
     """Columns (`name`, and `kind`: a number, words that may wrap, or a word), the parts of the
     table, and how many records are `listed`."""
-    rows = [{**row, BLAME: _blame(row, report)} for row in finding["examples"]]
-    causes = _causes(anomaly, report["causes"])
-    split = bool(causes) or 0 < finding["judged"].get(FORBIDDEN, 0) < finding["count"]
+    rows: list[Row] = [example.written() for example in finding.examples]
+    rows = [{**row, BLAME: _blame(row, report)} for row in rows]
+    causes = _causes(anomaly, report.causes)
+    split = bool(causes) or 0 < finding.judged.forbidden < finding.count
     names = [name for name in _columns(rows) if name != BLAME or not split]
     if anomaly in THERE and "other_value" in names and "other_offset" in names:
         names.remove("other_offset")
         rows = [{**row, "there": _place("other_offset", row)} for row in rows]
     groups = (
-        _by_cause(anomaly, rows, causes, finding["judged"])
-        if split
-        else [("", "", rows)] * bool(rows)
+        _by_cause(anomaly, rows, causes, finding.judged) if split else [("", "", rows)] * bool(rows)
     )
     return {
         "columns": [{"name": _heading(anomaly, name), "kind": _kind(name, rows)} for name in names],
@@ -134,19 +145,19 @@ def evidence(anomaly: str, finding: Row, report: Row) -> dict[str, Any]:
     }
 
 
-def _causes(anomaly: str, causes: Sequence[Row]) -> list[Row]:
+def _causes(anomaly: str, causes: Sequence[CauseTold]) -> list[Share]:
     """What permits some of an anomaly's records, or may; the configuration alone is told with its
     promise."""
     return [
-        {**cause, "many": cause[key][anomaly], "judged": key.replace("_", "-")}
+        Share(cause=cause, many=counts[anomaly], judged=judged)
         for cause in causes
-        for key in ("permitted", "in_doubt")
-        if anomaly in cause[key] and cause["at_s"] is not None
+        for judged, counts in (("permitted", cause.permitted), ("in-doubt", cause.in_doubt))
+        if anomaly in counts and cause.at_s is not None
     ]
 
 
 def _by_cause(
-    anomaly: str, rows: Sequence[Row], causes: Sequence[Row], judged: Row
+    anomaly: str, rows: Sequence[Row], causes: Sequence[Share], judged: Judged
 ) -> list[tuple[str, str, list[Row]]]:
     """Title, doubt and records of each part: first what nothing permits, then by cause, then what
     has none of these."""
@@ -155,25 +166,25 @@ def _by_cause(
         mine.setdefault(_key(row, causes), []).append(row)
     did = _heading(anomaly, BLAME)
     parts = []
-    if many := judged.get(FORBIDDEN, 0):
+    if many := judged.forbidden:
         parts.append((f"{many:,} that nothing that happened permits", "", mine.pop(FORBIDDEN, [])))
-    for number, cause in enumerate(causes):
-        own = mine.pop(number, [])
+    for number, share in enumerate(causes):
+        own, cause = mine.pop(number, []), share.cause
         told = {row[BLAME] for row in own}
-        words = f"{cause['words']}, at {wording.moment(cause['at_s'])}"
+        words = f"{cause.words}, at {wording.moment(cause.at_s)}"
         words = told.pop() if len(told) == 1 else words
-        why = "" if cause["judged"] == "permitted" else f"in doubt: {wording.plain(cause['why'])}"
-        parts.append((f"{cause['many']:,} {did} {words}", why, own))
+        why = "" if share.judged == "permitted" else f"in doubt: {wording.plain(cause.why)}"
+        parts.append((f"{share.many:,} {did} {words}", why, own))
     others = [(f"{did} {words or 'nothing that is known'}", "", own) for words, own in mine.items()]
     return parts + [(title.capitalize(), why, own) for title, why, own in others]
 
 
-def _key(row: Row, causes: Sequence[Row]) -> object:
+def _key(row: Row, causes: Sequence[Share]) -> object:
     """Which part a record belongs to: a cause by its place in the list, or a text."""
     if row.get("judged") == FORBIDDEN:
         return FORBIDDEN
-    own = [n for n, cause in enumerate(causes) if row.get("cause") in cause["numbers"]]
-    sure = [n for n in own if causes[n]["judged"] == row.get("judged", causes[n]["judged"])]
+    own = [n for n, cause in enumerate(causes) if row.get("cause") in cause.cause.numbers]
+    sure = [n for n in own if causes[n].judged == row.get("judged", causes[n].judged)]
     return (sure or own or [row[BLAME]])[0]
 
 
@@ -264,30 +275,30 @@ def _two_values(row: Row) -> bool:
     return row.get("outcome") == "two_values"
 
 
-def fault_names(faults: Sequence[Row]) -> dict[int, str]:
+def fault_names(faults: Sequence[FaultTold]) -> dict[int, str]:
     """`4: kill → kafka1`, by the fault's number."""
-    return {fault["fault"]: f"{fault['fault']}: {wording.fault_name(fault)}" for fault in faults}
+    return {fault.fault: f"{fault.fault}: {wording.fault_name(fault)}" for fault in faults}
 
 
-def _blame(row: Row, report: Row) -> str | None:
+def _blame(row: Row, report: Report) -> str | None:
     """What a record was lost by, in words; None where nothing at all is known."""
-    cause = next((c for c in report["causes"] if row.get("cause") in c["numbers"]), None)
+    cause = next((c for c in report.causes if row.get("cause") in c.numbers), None)
     words = row.get("permitted_by")
     if words is None and cause is not None:
-        words = f"in doubt: {cause['words']}"
+        words = f"in doubt: {cause.words}"
     if words is None and row.get("judged") == "forbidden":
         words = "nothing that happened"
-    named = _named(row, cause, report["faults"])
+    named = _named(row, cause, report.faults)
     if named and words:
         return f"{named} ({words})"
     return named or words
 
 
-def _named(row: Row, cause: Row | None, faults: Sequence[Row]) -> str | None:
+def _named(row: Row, cause: CauseTold | None, faults: Sequence[FaultTold]) -> str | None:
     """The fault that belongs to the cause or, without such a cause, what was in force or next."""
     names = fault_names(faults)
-    if cause is not None and cause["at_s"] is not None:
-        number = cause["fault"] if cause["fault"] is not None else _before(row, cause, faults)
+    if cause is not None and cause.at_s is not None:
+        number = _before(row, cause.at_s, faults) if cause.fault is None else cause.fault
         return None if number is None else f"fault {names.get(number, number)}"
     if during := row.get("faults"):
         return f"during fault {names.get(during[-1], during[-1])}"
@@ -295,19 +306,19 @@ def _named(row: Row, cause: Row | None, faults: Sequence[Row]) -> str | None:
     return None if following is None else f"before fault {names.get(following, following)}"
 
 
-def _before(row: Row, cause: Row, faults: Sequence[Row]) -> int | None:
+def _before(row: Row, at_s: float, faults: Sequence[FaultTold]) -> int | None:
     """The last fault before the cause that was in force since the record was sent."""
     since_s = next((row[k] for k in ("sent_s", "acked_s", "time_s") if row.get(k) is not None), 0)
     happened = [
         fault
         for fault in faults
-        if fault["start_s"] is not None
-        and fault["start_s"] <= cause["at_s"]
-        and (fault["healed_s"] is None or fault["healed_s"] >= since_s)
+        if fault.start_s is not None
+        and fault.start_s <= at_s
+        and (fault.healed_s is None or fault.healed_s >= since_s)
     ]
-    hit = [fault for fault in happened if row.get("leader") in (fault["nodes"] or ())]
-    last = max(hit or happened, key=lambda fault: float(fault["start_s"]), default=None)
-    return None if last is None else int(last["fault"])
+    hit = [fault for fault in happened if row.get("leader") in (fault.nodes or ())]
+    last = max(hit or happened, key=lambda fault: fault.start_s or 0.0, default=None)
+    return None if last is None else last.fault
 
 
 def _numeric(cell: object) -> bool:

@@ -15,29 +15,30 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.report.wording import count_of, isr_by_partition, moment
+from harness.model.runs.report_course import FaultTold
 
 Row = Mapping[str, Any]
 LINES_MAX = 3
 
 
-def isr_meanwhile(faults: Sequence[Row], views: Sequence[Row]) -> dict[int, list[str]]:
+def isr_meanwhile(faults: Sequence[FaultTold], views: Sequence[Row]) -> dict[int, list[str]]:
     """By the fault's number, a line for each partition whose ISR shrank and grew again."""
     in_order = sorted(views, key=lambda view: float(view["time_s"]))
-    found = {fault["fault"]: _lines(fault, in_order) for fault in faults}
+    found = {fault.fault: _lines(fault, in_order) for fault in faults}
     return {number: lines for number, lines in found.items() if lines}
 
 
-def _lines(fault: Row, views: Sequence[Row]) -> list[str]:
-    if fault["start_s"] is None:
+def _lines(fault: FaultTold, views: Sequence[Row]) -> list[str]:
+    if fault.start_s is None:
         return []
-    end_s = float("inf") if fault["healed_s"] is None else fault["healed_s"]
+    end_s = float("inf") if fault.healed_s is None else fault.healed_s
     smallest: dict[int, Row] = {}
     for view in views:
-        if fault["start_s"] <= view["time_s"] < end_s:
+        if fault.start_s <= view["time_s"] < end_s:
             known = smallest.get(view["partition"])
             if known is None or len(view["isr"]) < len(known["isr"]):
                 smallest[view["partition"]] = view
-    before, after = (isr_by_partition(fault[name]) for name in ("before", "after"))
+    before, after = (isr_by_partition(state) for state in (fault.before, fault.after))
     shrunk = [
         (view, was)
         for partition, view in sorted(smallest.items())

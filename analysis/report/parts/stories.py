@@ -24,6 +24,8 @@ from collections.abc import Mapping, Sequence
 from itertools import compress
 from typing import Any
 
+from harness.model.runs.report import Report
+
 Row = Mapping[str, Any]
 LEFT, TOP, STEP, LANE, END = 92, 20, 34, 22, 34  # pixels
 COLUMNS_MAX = 24
@@ -31,12 +33,12 @@ NUMBER = re.compile(r"(?<![\w.,-])\d+(?:,\d{3})*(?:\.\d+)?(?: s\b)?")
 WORDS = {"yes": "yes", "no": "no", "unknown": "not known"}
 
 
-def stories(report: Row) -> dict[str, Any] | None:
+def stories(report: Report) -> dict[str, Any] | None:
     """What the page shows, each with those `like` it and the `numbers` in which they differ; None
     where there is no finding with a story, or the report is older."""
-    found = report.get("stories") or {}
-    if not found.get("told"):
+    if report.stories is None or not report.stories.told:
         return None
+    found = report.stories.written()
     alike: dict[object, list[Row]] = {}
     for story in found["told"]:
         key = (story["anomaly"], *story["also"], NUMBER.sub("…", story["sentence"]))

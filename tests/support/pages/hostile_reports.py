@@ -2,7 +2,7 @@
 
 `spoiled(example, text)` puts the text in the place of each that a run, or whoever made its folder,
 could have written: names, messages, evidence, settings and their keys. Left as they are: the words
-that the harness itself chooses from (verdict, kinds of windows), and numbers.
+that the harness itself chooses from (verdict, kinds of outcomes and windows), and numbers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ATTACK = (
 )
 # As much of it as fits a label of the picture, where plotly would make elements of it.
 IN_PICTURE = '<b>bold</b><a href="javascript:alert(4)">link</a><img src=x>'
-KEPT = {"verdict", "kind", "started_utc", "acks", "retries", "version"}
+KEPT = {"verdict", "data", "kind", "started_utc", "acks", "retries", "version"}
 KEPT_TABLES = {"counts", "latency_ms", "rates", "longest_window_s", "topic"}
 
 

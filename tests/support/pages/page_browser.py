@@ -50,7 +50,7 @@ class Screen:
         more: More | None = None,
     ) -> None:
         """The example's page, drawn and at rest, in a window of that size."""
-        text = render(example.report, example.timeline, example.views, (), more or More())
+        text = render(example.model, example.timeline, example.views, (), more or More())
         self.show(text, size=size, dark=dark)
         if example.timeline:
             self.wait("return document.querySelector('#picture .xtick') !== null")

@@ -49,7 +49,7 @@ def read(example: Example, more: More | None = None) -> Reader:
 
 def page_of(example: Example, more: More | None = None) -> str:
     """The example's page as text."""
-    return render(example.report, example.timeline, example.views, (), more or More())
+    return render(example.model, example.timeline, example.views, (), more or More())
 
 
 def reading(page: str) -> Reader:

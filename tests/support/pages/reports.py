@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from harness.model.runs.report import Report
 from tests.support.pages import report_parts
 
 NODES = ("kafka1", "kafka2", "kafka3")
@@ -23,6 +24,11 @@ class Example:
     report: dict[str, Any]
     timeline: list[dict[str, Any]]
     views: list[dict[str, Any]]
+
+    @property
+    def model(self) -> Report:
+        """The report as it is now."""
+        return Report.model_validate(self.report)
 
 
 def kills(*, times: int = 10, gap_s: float = 5.6, period_s: float = 8.7, seed: int = 42) -> Example:

@@ -24,6 +24,7 @@ from analysis.report.build import COUNTED, PAST, Found, no_finding, report
 from analysis.stored.run_files import CheckError, read_record
 from analysis.stored.stored_run import BUCKETS_MAX, Run, open_run
 from harness.checkout import ROOT
+from harness.model.runs.report import Report
 from harness.model.runs.run_folder import RunFolder
 
 GOLDEN = ROOT / "tests" / "golden" / "leader-stopped"
@@ -100,7 +101,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return shutil.copytree(GOLDEN, tmp_path_factory.mktemp("changed") / "run")
 
 
-def made(run: Run) -> dict[str, Any]:
+def made(run: Run) -> Report:
     """The run's report, after a check that found something."""
     start_ns = run.load_start_ns
     window = {"kind": "produce", "partition": 0, "attempts": 3, "next_success_ns": None}
@@ -114,11 +115,11 @@ def made(run: Run) -> dict[str, Any]:
     return report(run, found, permission_of(run))
 
 
-def written(told: dict[str, Any]) -> dict[str, Any]:
+def written(told: Report) -> Report:
     """The report, once it was written in every form."""
     page.render(told, [], [])
     junit.render(told)
-    json.dumps(told, allow_nan=False)
+    json.dumps(told.written(), allow_nan=False)
     return told
 
 
@@ -127,8 +128,8 @@ def outcome(folder: Path, record: Any, opened: Run | None = None) -> str:
     (folder / "run.json").write_text(json.dumps(record))
     try:
         if opened is not None:
-            return str(made(replace(opened, record=read_record(folder)))["verdict"])
-        return str(written(made(open_run(folder)))["verdict"])
+            return made(replace(opened, record=read_record(folder))).verdict
+        return written(made(open_run(folder))).verdict
     except CheckError as refused:
         return str(refused)
 

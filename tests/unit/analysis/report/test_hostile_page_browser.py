@@ -53,7 +53,7 @@ def opened(screen: Screen, text: str) -> dict[str, int]:
     page = screen.folder / "report.html"
     beside = beside_report(reader=text, name=text)
     page.write_text(
-        render(example.report, example.timeline, example.views, looks(text), beside),
+        render(example.model, example.timeline, example.views, looks(text), beside),
         encoding="utf-8",
     )
     width, height = DESKTOP

@@ -9,7 +9,7 @@ from tests.support.pages import reports
 
 
 def cases(example: reports.Example) -> dict[str, ElementTree.Element]:
-    root = ElementTree.fromstring(render(example.report))
+    root = ElementTree.fromstring(render(example.model))
     return {case.attrib["name"]: case for case in root.iter("testcase")}
 
 
@@ -96,7 +96,7 @@ def test_what_is_allowed_and_not_demanded_is_no_case():
     "build", [reports.valid, reports.invalid, reports.unknown, reports.empty, reports.huge]
 )
 def test_the_totals_are_those_of_the_cases(build):
-    root = ElementTree.fromstring(render(build().report))
+    root = ElementTree.fromstring(render(build().model))
     suite = root.find("testsuite")
     assert suite is not None
 
@@ -131,7 +131,7 @@ def test_repeats_with_other_seeds_do_not_hide_each_other():
 
 
 def test_names_of_a_run_are_unique():
-    root = ElementTree.fromstring(render(reports.valid().report))
+    root = ElementTree.fromstring(render(reports.valid().model))
     names = [case.attrib["name"] for case in root.iter("testcase")]
 
     assert len(names) == len(set(names))

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from analysis.report.page import render, tiles
+from harness.model.runs.report import Report
 from tests.support.pages import reports
 
 
 def red(report: dict[str, Any]) -> list[str]:
     """The tiles that are red, by name."""
-    return [tile["name"] for tile in tiles(report) if tile["tone"] == "bad"]
+    return [tile["name"] for tile in tiles(Report.model_validate(report)) if tile["tone"] == "bad"]
 
 
 def test_only_what_broke_is_red_and_its_tile_is_the_first() -> None:
@@ -24,9 +25,9 @@ def test_only_what_broke_is_red_and_its_tile_is_the_first() -> None:
     report |= {"verdict": "invalid", "gap_demands": {"produce-gap-s": gap}}
 
     assert red(report) == ["Longest write outage"]
-    first = tiles(report)[0]
+    first = tiles(Report.model_validate(report))[0]
     assert first["note"].startswith("The scenario expects at most 2: not met; from ")
-    assert len(tiles(report)) == 6
+    assert len(tiles(Report.model_validate(report))) == 6
     gap["demand_met"] = True
     assert red(report) == []
 
@@ -39,17 +40,17 @@ def test_what_broke_and_has_no_tile_gets_one(met: bool | None) -> None:
         "acked-isr-alone": {"seen": 1200, "demanded": "0", "demand_met": met}
     }
 
-    shown = {tile["name"]: tile["value"] for tile in tiles(report)[:2]}
+    shown = {tile["name"]: tile["value"] for tile in tiles(Report.model_validate(report))[:2]}
 
     assert ({"Phantoms": "2", "acked-isr-alone": "1,200"} == shown) is (met is False)
-    assert len(tiles(report)) == 6
+    assert len(tiles(Report.model_validate(report))) == 6
     assert red(report) == (["Phantoms", "acked-isr-alone"] if met is False else [])
 
 
 @pytest.mark.parametrize("build", [reports.valid, reports.invalid, reports.unknown])
 def test_both_labels_stand_above_the_sentence(build: Callable[[], reports.Example]) -> None:
     report = build().report
-    page = render(report, [], [])
+    page = render(Report.model_validate(report), [], [])
     places = [page.index(word) for word in ("<dt>Outcome: ", "<dt>Verdict: ", "<h1>")]
 
     assert places == sorted(places)
@@ -58,7 +59,7 @@ def test_both_labels_stand_above_the_sentence(build: Callable[[], reports.Exampl
 
 
 def test_a_permitted_loss_is_told_in_its_own_colour_beside_a_green_verdict() -> None:
-    page = render(reports.control().report, [], [])
+    page = render(reports.control().model, [], [])
 
     assert '<div class="lost"><dt>Outcome: what happened?</dt>' in page
     assert '<div class="valid"><dt>Verdict: may that happen?</dt>' in page
@@ -66,8 +67,8 @@ def test_a_permitted_loss_is_told_in_its_own_colour_beside_a_green_verdict() -> 
 
 
 def test_a_run_without_letters_has_no_row_for_them() -> None:
-    assert '<div class="cap">' in render(reports.control().report, [], [])
-    assert '<div class="cap">' not in render(reports.unknown().report, [], [])
+    assert '<div class="cap">' in render(reports.control().model, [], [])
+    assert '<div class="cap">' not in render(reports.unknown().model, [], [])
 
 
 def test_outages_are_summed_and_those_of_two_partitions_at_once_count_once() -> None:
@@ -78,7 +79,7 @@ def test_outages_are_summed_and_those_of_two_partitions_at_once_count_once() -> 
     report["windows"] = [window | {"start_s": at, "length_s": for_s} for at, for_s in times]
     report["longest_window_s"] |= {"produce": 4.0, "consume": 0.0}
 
-    notes = {tile["name"]: tile["note"] for tile in tiles(report)}
+    notes = {tile["name"]: tile["note"] for tile in tiles(Report.model_validate(report))}
 
     assert notes["Longest write outage"].endswith("; in all 7.00 s, in 4 outages")
     assert notes["Longest read outage"] == (

@@ -104,8 +104,8 @@ def test_where_it_can_be_judged_the_report_has_it(demand: str, of_run: dict[str,
     run = run_of(final_read(), expect={demand: written(demand)}, **of_run)
     made = report(run, NOTHING_FOUND, permission_of(run))
 
-    demanded = [*made["gap_demands"], *made["count_demands"], *made["level_demands"]]
-    demanded += [name for name, each in made["anomalies"].items() if each["demanded"]]
+    demanded = [*made.gap_demands, *made.count_demands, *made.level_demands]
+    demanded += [name for name, each in made.anomalies.items() if each.demanded]
     assert demanded == [demand]
 
 

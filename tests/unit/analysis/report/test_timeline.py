@@ -12,7 +12,7 @@ from tests.support.pages import reports
 
 
 def drawn(example: reports.Example) -> Any:
-    return figure(example.report, example.timeline, example.views)
+    return figure(example.model, example.timeline, example.views)
 
 
 def titles(picture: Any) -> list[str]:
@@ -88,7 +88,7 @@ def test_lost_records_are_marked_at_the_time_of_their_acks():
 
 def test_of_more_losses_than_examples_every_bucket_is_marked():
     example = reports.huge()
-    marks = lost_marks(example.report, example.timeline)
+    marks = lost_marks(example.model, example.timeline)
 
     assert 3086 // 45 + 1 == len(marks)
     assert 300.0 == marks[0].at_s
@@ -137,7 +137,7 @@ def test_a_panel_without_content_is_left_out():
 
 def test_a_run_whose_view_is_unknown_has_no_leader_and_no_isr():
     example = reports.graceful()
-    names = " ".join(titles(figure(example.report, example.timeline, [])))
+    names = " ".join(titles(figure(example.model, example.timeline, [])))
 
     assert "Leader" not in names
     assert "ISR" not in names
@@ -223,7 +223,7 @@ def test_many_buckets_are_merged_without_losing_an_ack_or_a_peak():
 def test_a_single_bucket_can_be_drawn():
     example = reports.kills(times=1)
 
-    assert figure(example.report, [bucket(0.0)], []).layout.height > 0
+    assert figure(example.model, [bucket(0.0)], []).layout.height > 0
 
 
 def test_the_hour_long_run_keeps_the_picture_small():
@@ -239,8 +239,8 @@ def test_what_replicas_lack_is_drawn_where_somebody_looked():
         for n, lack in enumerate([0, 0, 0, 4, 4, 0])
     ]
 
-    drawn = figure(example.report, example.timeline, example.views, looks)
-    plain = figure(example.report, example.timeline, example.views)
+    drawn = figure(example.model, example.timeline, example.views, looks)
+    plain = figure(example.model, example.timeline, example.views)
 
     more = drawn.data[len(plain.data) :]
     assert [list(trace.y) for trace in more] == [[0, 4, 0], [0, 4, 0], [None, None]]

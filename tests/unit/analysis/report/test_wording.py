@@ -6,13 +6,17 @@ from typing import Any
 import pytest
 
 from analysis.report import wording
+from harness.model.runs.report import Configuration, Kraft
+from harness.model.runs.report_findings import Finding
 from tests.support.pages import reports
 
+KRAFT = {"metadata": "kraft", "voters": "static", "eligible_leaders": True, "features": {}}
 
-def finding(**fields: Any) -> dict[str, Any]:
+
+def finding(**fields: Any) -> Finding:
     """A finding nobody complains about, but for these fields."""
     plain = {"count": 0, "forbidden": False, "demanded": None, "demand_met": None}
-    return plain | {"convicts": False} | fields
+    return Finding.model_validate(plain | {"convicts": False} | fields)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +56,7 @@ def test_cells(value, text):
 
 
 def test_a_configuration_in_words():
-    words = wording.configuration_words(reports.kills().report["configuration"])
+    words = wording.configuration_words(reports.kills().model.configuration)
 
     assert words == (
         "acks=1 (the leader alone has the record), 5 retries, idempotence off, 3 replicas, "
@@ -62,18 +66,16 @@ def test_a_configuration_in_words():
 
 def test_names_that_librdkafka_has_beside_the_usual_ones_are_understood():
     producer = {"request.required.acks": -1, "message.send.max.retries": 0}
-    configuration = {"producer": producer, "topic": {}, "server": {}}
+    configuration = Configuration(producer=producer)
 
     words = wording.configuration_words(configuration)
     assert words == "acks=all (every in-sync replica has the record), no retries, idempotence off"
 
 
 def test_of_settings_that_are_not_told_the_words_say_so():
-    configuration = {
-        "producer": {"acks": "1"},
-        "topic": {"replication_factor": 3, "config": {}},
-        "server": {},
-    }
+    configuration = Configuration(
+        producer={"acks": "1"}, topic={"replication_factor": 3, "config": {}}
+    )
     untold = ["enable.idempotence", "min.insync.replicas"]
 
     words = wording.configuration_words(configuration, untold)
@@ -81,7 +83,7 @@ def test_of_settings_that_are_not_told_the_words_say_so():
         "acks=1 (the leader alone has the record), 3 replicas; "
         "not told: idempotence, min.insync.replicas"
     )
-    nothing = {"producer": {"linger.ms": 5}, "topic": {"replication_factor": None}, "server": {}}
+    nothing = Configuration(producer={"linger.ms": 5}, topic={"replication_factor": None})
     untold = ["acks", "replication_factor", *untold]
     assert wording.configuration_words(nothing, untold) == (
         "not told: acks, idempotence, replicas, min.insync.replicas"
@@ -89,46 +91,49 @@ def test_of_settings_that_are_not_told_the_words_say_so():
 
 
 def test_no_configuration_is_no_words():
-    assert "" == wording.configuration_words(reports.empty().report["configuration"])
+    assert "" == wording.configuration_words(reports.empty().model.configuration)
 
 
 def test_brokers_are_told_by_release_session_and_what_was_set_for_them():
-    report = reports.kills(times=1).report
+    example = reports.kills(times=1)
+    report = example.report
     server = {"zookeeper.session.timeout.ms": 2000, "num.io.threads": 4, "b": "x", "a": True}
     layers = {"num.io.threads": "harness", "b": "my.properties, line 3", "a": "scenario"}
     report["configuration"] |= {"server": server, "layers": {"server": layers}}
     told = "Kafka 3.9.1, ZooKeeper session of 2.00 s"
 
-    assert wording.broker_words(report) == f"{told}, a=true, b=x"
+    assert wording.broker_words(example.model) == f"{told}, a=true, b=x"
     keys = [f"k{n}" for n in range(8)]
     report["configuration"]["server"] |= dict.fromkeys(keys, 1)
     report["configuration"]["layers"]["server"] = dict.fromkeys(keys, "scenario")
-    assert wording.broker_words(report).endswith("k4=1, k5=1, and 2 more settings")
-    assert wording.broker_words(reports.empty().report) == ""
+    assert wording.broker_words(example.model).endswith("k4=1, k5=1, and 2 more settings")
+    assert wording.broker_words(reports.empty().model) == ""
 
 
 def test_brokers_without_zookeeper_have_a_session_of_their_own():
-    report = reports.kills(times=1).report
+    example = reports.kills(times=1)
+    report = example.report
     server = {"broker.session.timeout.ms": 2000, "zookeeper.session.timeout.ms": 6000}
     layers = dict.fromkeys(("broker.session.timeout.ms", "b"), "scenario")
     report["configuration"] |= {"server": server | {"b": "x"}, "layers": {"server": layers}}
-    report["configuration"] |= {"kraft": {"eligible_leaders": True}, "controller": {}}
+    report["configuration"] |= {"kraft": KRAFT, "controller": {}}
 
-    assert wording.broker_words(report) == "Kafka 3.9.1, KRaft, session of 2.00 s, b=x"
+    assert wording.broker_words(example.model) == "Kafka 3.9.1, KRaft, session of 2.00 s, b=x"
     theirs = {"broker.session.timeout.ms": 5000}  # who ends sessions
     report["configuration"] |= {"controller": theirs, "layers": {"broker": {"b": "scenario"}}}
-    assert wording.broker_words(report) == "Kafka 3.9.1, KRaft, session of 5.00 s, b=x"
+    assert wording.broker_words(example.model) == "Kafka 3.9.1, KRaft, session of 5.00 s, b=x"
     report["configuration"] |= {"controller": {"a": "1"}}
-    assert "KRaft, session of 9.00 s" in wording.broker_words(report)
+    assert "KRaft, session of 9.00 s" in wording.broker_words(example.model)
 
 
 def test_min_isr_is_the_controllers_where_eligible_leaders_are_remembered():
     server, topic = {"min.insync.replicas": "2"}, {"replication_factor": 3, "config": {}}
 
     def least(*, eligible: bool) -> int | None:
-        kraft = {"eligible_leaders": eligible}
-        settings = {"server": server, "controller": {"min.insync.replicas": "3"}, "kraft": kraft}
-        return wording.min_isr({"topic": topic, **settings})
+        kraft = Kraft.model_validate(KRAFT | {"eligible_leaders": eligible})
+        controller = {"min.insync.replicas": "3"}
+        settings = Configuration(topic=topic, server=server, controller=controller, kraft=kraft)
+        return wording.min_isr(settings)
 
     assert (least(eligible=True), least(eligible=False)) == (3, 2)
 
@@ -137,9 +142,9 @@ def test_unclean_elections_are_told_by_whose_setting_counts():
     allowed = {"unclean.leader.election.enable": "true"}
 
     def words(*, server: Any, controller: Any, counts: bool = True) -> str:
-        kraft = {"eligible_leaders": False, "configures_unclean": counts}
-        told = {"server": server, "controller": controller, "kraft": kraft}
-        return wording.configuration_words({"producer": {}, "topic": {}, **told})
+        kraft = Kraft.model_validate(KRAFT | {"configures_unclean": counts})
+        told = Configuration(server=server, controller=controller, kraft=kraft)
+        return wording.configuration_words(told)
 
     refused = {"unclean.leader.election.enable": "false"}
     assert "unclean elections on" in words(server={}, controller=allowed)
@@ -151,10 +156,12 @@ def test_min_isr_is_the_topics_then_the_brokers_then_kafkas_default():
     topic = {"replication_factor": 3, "config": {"min.insync.replicas": "2"}}
     bare = {"replication_factor": 3}
 
-    assert 2 == wording.min_isr({"topic": topic, "server": {"min.insync.replicas": 3}})
-    assert 3 == wording.min_isr({"topic": bare, "server": {"min.insync.replicas": 3}})
-    assert 1 == wording.min_isr({"topic": bare, "server": {}})
-    assert wording.min_isr({"topic": {}, "server": {}}) is None
+    server = {"min.insync.replicas": 3}
+
+    assert 2 == wording.min_isr(Configuration(topic=topic, server=server))
+    assert 3 == wording.min_isr(Configuration(topic=bare, server=server))
+    assert 1 == wording.min_isr(Configuration(topic=bare))
+    assert wording.min_isr(Configuration()) is None
 
 
 def test_a_time_of_day_is_told_to_the_second_in_utc():
@@ -163,7 +170,7 @@ def test_a_time_of_day_is_told_to_the_second_in_utc():
 
 
 def test_faults_are_counted_by_verb_and_target_and_missing_ones_are_named():
-    faults = reports.kills(times=2).report["faults"]
+    faults = reports.kills(times=2).model.faults
 
     assert "2 faults: kill leader ×2" == wording.fault_counts(faults, 2)
     assert "2 faults (3 planned): kill leader ×2" == wording.fault_counts(faults, 3)

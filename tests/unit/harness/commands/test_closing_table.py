@@ -13,6 +13,7 @@ from rich.console import Console
 from analysis.report.wording import remarks
 from harness.checkout import ROOT
 from harness.commands.closing_table import show_how_many_valid, show_report
+from harness.model.runs.report import Report
 from harness.model.runs.run_folder import RunFolder
 from tests.support.pages import reports
 
@@ -59,7 +60,7 @@ def test_both_labels_and_the_letters_come_first() -> None:
 
 def test_what_the_page_says_of_the_run_itself_is_said_here() -> None:
     report = golden("partition-ap")
-    assert not remarks(report)
+    assert not remarks(Report.model_validate(report))
 
     report["host"]["cpu_starvation"] = {"pressure_some_percent": 60.1}
     report["rates"] |= {"load_s": 35.68, "planned_s": 20.0}
@@ -71,7 +72,7 @@ def test_what_the_page_says_of_the_run_itself_is_said_here() -> None:
         "Some settings were left out, do nothing here or were made to fit: 2 notes in the report’s "
         "configuration.",
     ]
-    assert told == [remark.words for remark in remarks(report)]
+    assert told == [remark.words for remark in remarks(Report.model_validate(report))]
     assert "\n" + "\n".join(told) + "\n" in printed(report)
 
 

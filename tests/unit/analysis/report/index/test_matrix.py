@@ -12,7 +12,7 @@ import pytest
 from analysis.report.index.entries import SETTINGS_MAX, Entry, entry_of
 from analysis.report.index.matrix import ROWS_MAX, Matrix, matrix, told_settings
 from analysis.report.index.page import render
-from tests.support.pages import reports
+from tests.support.pages import report_parts, reports
 from tests.support.pages.hostile_reports import ATTACK
 from tests.support.pages.page_browser import Screen
 from tests.support.pages.page_reader import reading
@@ -35,7 +35,7 @@ def entry(
         "topic": {"name": name},
     }
     made["anomalies"]["duplicate"]["count"] = duplicates
-    made["cap"] = {"available": lost, "consistent": not lost}
+    made["cap"] |= {"available": lost, "consistent": not lost}
     if lost:
         made["outcome"] = LOST
     return entry_of((made["run"]["scenario"], name), made)
@@ -65,10 +65,13 @@ def test_a_row_for_each_choice_with_what_its_runs_came_to() -> None:
 
 
 def told(name: str, lost: int | None, **changes: Any) -> Entry:
-    """A run whose report has so many records lost; None: it has no such count."""
+    """A run whose report has so many records lost; None: it does not tell."""
     made: dict[str, Any] = reports.kills(times=1).report
     made["configuration"] = {"producer": {"acks": "1"}}
-    made["anomalies"]["lost"] = {} if lost is None else {"count": lost}
+    if lost is None:
+        del made["anomalies"]["lost"]
+    else:
+        made["anomalies"]["lost"]["count"] = lost
     return entry_of((made["run"]["scenario"], name), made | changes)
 
 
@@ -103,7 +106,7 @@ def test_a_run_without_a_verdict_tells_of_the_loss_that_it_saw() -> None:
 
 @pytest.mark.parametrize("name", ["vanished", "unacknowledged-lost"])
 def test_what_was_not_acknowledged_and_is_gone_is_a_loss_too(name: str) -> None:
-    anomalies = {"lost": {"count": 0}, name: {"count": 3}}
+    anomalies = {"lost": report_parts.counted(0), name: report_parts.counted(3)}
     gone = {"words": "told", "data": "lost"}
 
     assert [True, True] == [told("a", 0, anomalies=anomalies, outcome=o).lost for o in (gone, None)]

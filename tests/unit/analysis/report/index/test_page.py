@@ -10,7 +10,7 @@ import pytest
 from analysis.report.index.entries import TEXT_MAX, Entry, Unshown, entry_of
 from analysis.report.index.page import render
 from analysis.report.index.trend import NIGHTS, trend
-from tests.support.pages import reports
+from tests.support.pages import report_parts, reports
 from tests.support.pages.hostile_reports import ATTACK
 from tests.support.pages.page_reader import reading
 
@@ -193,7 +193,7 @@ def test_two_nights_are_a_trend_with_a_link_to_the_newest_report_of_each() -> No
 
 
 def test_a_night_s_losses_are_those_of_the_runs_that_tell() -> None:
-    lossy = {"lost": {"count": 500}}
+    lossy = {"lost": report_parts.counted(500)}
     runs = [
         entry("a", started_utc="2026-11-20T01:00:00+00:00", outcome=None, anomalies=lossy),
         entry("b", started_utc="2026-11-20T02:00:00+00:00", verdict="unknown"),

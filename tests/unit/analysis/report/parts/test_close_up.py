@@ -6,6 +6,7 @@ from typing import Any
 
 from analysis.report.panels import LATENCY_AXIS
 from analysis.report.parts.close_up import close_up, quantiles
+from harness.model.runs.report import Report
 from tests.support.pages import reports
 
 
@@ -14,7 +15,7 @@ def send(due_s: float, ms: float, kind: str = "ok") -> dict[str, Any]:
 
 
 def drawn(sends: list[dict[str, Any]], lag: list[dict[str, Any]] | None = None) -> Any:
-    return close_up(reports.kills(times=1).report, sends, lag or [], 14.0)
+    return close_up(reports.kills(times=1).model, sends, lag or [], 14.0)
 
 
 def dots(picture: Any) -> dict[str | None, Any]:
@@ -84,7 +85,7 @@ def test_without_sends_and_lag_there_is_nothing_to_draw() -> None:
 def test_the_mouse_is_told_the_time_by_both_clocks() -> None:
     report = reports.kills(times=1).report
     report["run"]["load_began_utc"] = "2026-11-21T02:15:00+00:00"
-    picture = close_up(report, [send(1.5, 2.5)], [], 14.0)
+    picture = close_up(Report.model_validate(report), [send(1.5, 2.5)], [], 14.0)
     [points] = dots(picture).values()
 
     assert list(points.text) == ["02:15:01.500 UTC"]
@@ -93,8 +94,8 @@ def test_the_mouse_is_told_the_time_by_both_clocks() -> None:
 
 
 def test_the_table_beside_it_has_the_quantiles_of_all_records() -> None:
-    [ack, delivery] = quantiles(reports.valid().report)
+    [ack, delivery] = quantiles(reports.valid().model)
 
     assert ack == ("until the ack", ["1.9 ms", "6.1 ms", "12.7 ms", "5.21 s", "6.10 s"])
     assert delivery[0] == "until a consumer had it"
-    assert quantiles(reports.unknown().report) == []
+    assert quantiles(reports.unknown().model) == []

@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 
 from analysis.report.parts.evidence import evidence
+from harness.model.runs.report import Report
+from harness.model.runs.report_findings import Finding
+from tests.support.pages import reports
 
 WORDS = "kafka2 led partition 0 instead of kafka1, at 6.00 s"
 
@@ -28,13 +31,19 @@ def cause(at_s: float | None, fault: int | None = None, *, sure: bool = True) ->
     if not sure:
         judged = {"permitted": {}, "in_doubt": {"lost": 1}}
     why = None if sure else "nobody saw who led"
-    told = {"numbers": [4], "words": words, "at_s": at_s, "fault": fault, "why": why}
-    return told | {"sure": sure} | judged
+    told = {"numbers": [4], "kind": "another-leader", "words": words, "at_s": at_s, "why": why}
+    return told | {"partition": 0, "fault": fault, "sure": sure} | judged
+
+
+def table_of(anomaly: str, finding: dict[str, Any], report: dict[str, Any]) -> dict[str, Any]:
+    """The table of a finding in a report that has these causes and faults."""
+    whole = Finding.model_validate({"forbidden": False, "convicts": False, **finding})
+    return evidence(anomaly, whole, Report.model_validate(reports.kills(times=0).report | report))
 
 
 def finding(*rows: dict[str, Any], count: int = 0) -> dict[str, Any]:
     forbidden = sum(row.get("judged") == "forbidden" for row in rows)
-    return {"examples": rows, "count": count or len(rows), "judged": {"forbidden": forbidden}}
+    return {"examples": list(rows), "count": count or len(rows), "judged": {"forbidden": forbidden}}
 
 
 def record(**known: Any) -> dict[str, Any]:
@@ -45,7 +54,7 @@ def record(**known: Any) -> dict[str, Any]:
 def blamed(
     row: dict[str, Any], causes: list[dict[str, Any]], *faults: dict[str, Any]
 ) -> tuple[str, object]:
-    table = evidence("lost", finding(row), {"causes": causes, "faults": list(faults)})
+    table = table_of("lost", finding(row), {"causes": causes, "faults": list(faults)})
     (part,) = table["parts"]
     if part.title:
         return "", part.title.removeprefix("1 lost by ")
@@ -54,7 +63,7 @@ def blamed(
 
 def test_the_killer_is_named_over_its_records_and_neither_the_fault_after_it_nor_a_column() -> None:
     faults = [kill(0, 4.99, 8.0, "kafka1"), kill(1, 15.0, 19.0, "kafka2")]
-    table = evidence("lost", finding(record()), {"causes": [cause(6.0)], "faults": faults})
+    table = table_of("lost", finding(record()), {"causes": [cause(6.0)], "faults": faults})
 
     assert heads(table) == ["value", "acked (s)", "leader then"]
     (part,) = table["parts"]
@@ -69,7 +78,7 @@ def test_each_cause_has_its_records_and_says_how_many_it_has_besides() -> None:
     unlisted = cause(9.0, sure=False) | {"numbers": [5]}
     report = {"causes": [many, unlisted], "faults": [kill(0, 4.99, 8.0, "kafka1")]}
 
-    table = evidence("lost", finding(record(), by_config, forbidden, count=173), report)
+    table = table_of("lost", finding(record(), by_config, forbidden, count=173), report)
 
     assert table["listed"] == 3
     assert [
@@ -157,7 +166,7 @@ def test_of_a_cause_that_may_not_have_reached_them_all_each_record_is_in_its_own
     some = cause(6.0) | {"in_doubt": {"lost": 2}, "why": "nobody saw the ISR"}
     rows = record(), record(value=9, permitted_by=None, judged="in-doubt")
 
-    table = evidence("lost", finding(*rows, count=3), {"causes": [some], "faults": []})
+    table = table_of("lost", finding(*rows, count=3), {"causes": [some], "faults": []})
 
     values = [(part.why, [row[0].text for row in part.rows]) for part in table["parts"]]
     assert values == [("", ["503"]), ("in doubt: nobody saw the ISR", ["9"])]
@@ -166,11 +175,11 @@ def test_of_a_cause_that_may_not_have_reached_them_all_each_record_is_in_its_own
 def test_what_is_not_gone_was_not_lost_by_anything() -> None:
     report = {"causes": [cause(None)], "faults": [kill(0, 4.99, 8.0, "kafka1")]}
 
-    assert heads(evidence("duplicate", finding(record()), report))[1] == "explained by"
+    assert heads(table_of("duplicate", finding(record()), report))[1] == "explained by"
 
 
 def test_without_anything_known_there_is_no_such_column() -> None:
-    table = evidence("duplicate", finding({"value": 1, "offset": 2}), NOTHING)
+    table = table_of("duplicate", finding({"value": 1, "offset": 2}), NOTHING)
 
     assert told(table) == [[("1", ""), ("2", "")]]
 
@@ -208,7 +217,7 @@ def test_what_belongs_together_is_one_cell_and_times_are_seconds_with_three_plac
         "epoch": 2,
     }
 
-    table = evidence("lost", finding(row), NOTHING)
+    table = table_of("lost", finding(row), NOTHING)
 
     assert heads(table) == ["value", "offset", "acked (s)", "leader then"]
     assert told(table) == [
@@ -224,8 +233,8 @@ def test_what_belongs_together_is_one_cell_and_times_are_seconds_with_three_plac
 def test_the_moment_of_the_anomaly_is_shown_where_it_is_no_other_one() -> None:
     row = {"value": 1, "sent_s": 1.0, "acked_s": 2.0, "delivered_s": 3.0, "time_s": 9.5}
 
-    assert heads(evidence("reprocessed", finding(row), NOTHING))[-1] == "again (s)"
-    assert "seen (s)" not in heads(evidence("lost", finding(row | {"time_s": 2.0}), NOTHING))
+    assert heads(table_of("reprocessed", finding(row), NOTHING))[-1] == "again (s)"
+    assert "seen (s)" not in heads(table_of("lost", finding(row | {"time_s": 2.0}), NOTHING))
 
 
 def test_each_of_two_values_has_the_leader_that_wrote_it() -> None:
@@ -239,7 +248,7 @@ def test_each_of_two_values_has_the_leader_that_wrote_it() -> None:
         "other_epoch": 2,
     }
 
-    table = evidence("inconsistent-offset", finding(row), NOTHING)
+    table = table_of("inconsistent-offset", finding(row), NOTHING)
 
     assert heads(table) == ["value", "outcome", "other value"]
     assert told(table)[0][::2] == [("5", "by kafka1, epoch 0"), ("9", "by kafka2, epoch 2")]
@@ -249,7 +258,7 @@ def test_beside_two_values_a_moved_one_keeps_the_leader_of_its_ack() -> None:
     two = {"value": 5, "other_value": 9, "outcome": "two_values", "leader": None, "epoch": None}
     moved = {"value": 6, "outcome": "acked_elsewhere", "leader": "kafka3", "epoch": 4}
 
-    table = evidence("inconsistent-offset", finding(two, moved), NOTHING)
+    table = table_of("inconsistent-offset", finding(two, moved), NOTHING)
 
     assert heads(table)[-1] == "leader then"
     assert [cells[-1] for cells in told(table)] == [("–", ""), ("kafka3", "epoch 4")]
@@ -258,7 +267,7 @@ def test_beside_two_values_a_moved_one_keeps_the_leader_of_its_ack() -> None:
 def test_where_the_record_lies_behind_which_it_is_stands_with_that_one() -> None:
     row = {"value": 1, "offset": 9, "partition": 0, "other_value": 2, "other_offset": 8}
 
-    table = evidence("reordered", finding(row), NOTHING)
+    table = table_of("reordered", finding(row), NOTHING)
 
     assert heads(table) == ["value", "offset", "behind value"]
     assert told(table)[0][-1] == ("2", "at offset 8")
@@ -270,7 +279,7 @@ def test_another_partition_is_named_and_the_same_one_is_not() -> None:
         {"value": 2, "partition": 0, "offset": 6, "other_partition": 2, "other_offset": 8},
     ]
 
-    table = evidence("duplicate", finding(*rows), NOTHING)
+    table = table_of("duplicate", finding(*rows), NOTHING)
 
     assert heads(table)[-1] == "and at offset"
     assert [cells[-1] for cells in told(table)] == [("7", ""), ("8", "partition 2")]

@@ -5,19 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from analysis.report.parts.isr_meanwhile import isr_meanwhile
+from harness.model.runs.report_course import FaultTold
 
 ALL = ["kafka1", "kafka2", "kafka3"]
 
 
-def fault(*partitions: int, after: list[str] = ALL, healed_s: float | None = 9.0) -> dict[str, Any]:
+def fault(*partitions: int, after: list[str] = ALL, healed_s: float | None = 9.0) -> FaultTold:
     before = {"isr": {str(p): ALL for p in partitions}}
-    return {
-        "fault": 0,
-        "start_s": 3.0,
-        "healed_s": healed_s,
-        "before": before,
-        "after": {"isr": {str(p): after for p in partitions}},
-    }
+    return FaultTold(
+        fault=0,
+        verb="kill",
+        target="leader",
+        nodes=["kafka1"],
+        start_s=3.0,
+        healed_s=healed_s,
+        before=before,
+        after={"isr": {str(p): after for p in partitions}},
+    )
 
 
 def view(time_s: float, isr: list[str], partition: int = 0) -> dict[str, Any]:
@@ -57,7 +61,7 @@ def test_of_many_partitions_the_first_are_told_and_the_others_counted() -> None:
 
 
 def test_a_fault_that_was_never_injected_or_has_no_looks_has_none() -> None:
-    never = fault(0) | {"start_s": None}
-    blind = fault(0) | {"before": None, "after": None}
+    never = fault(0).model_copy(update={"start_s": None})
+    blind = fault(0).model_copy(update={"before": None, "after": None})
 
     assert isr_meanwhile([never, blind], [view(4.0, [])]) == {}

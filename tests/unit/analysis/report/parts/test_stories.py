@@ -16,6 +16,13 @@ def a_story(number: int = 1, **changed: Any) -> dict[str, Any]:
         "anomaly": "lost",
         "also": ["inconsistent-offset"],
         "records": 5,
+        "partition": 0,
+        "first_offset": 4711,
+        "last_offset": 4715,
+        "value": None,
+        "leader": "kafka1",
+        "epoch": 0,
+        "certain": True,
         "sentence": "Offsets 4,711–4,715 (5 records) of partition 0 were acknowledged by <kafka1>.",
         "replicas": [
             {
@@ -73,7 +80,7 @@ def test_stories_that_differ_in_numbers_alone_are_one_with_a_table_of_these() ->
     other = a_story(2, sentence=first["sentence"].replace("kafka2", "kafka3"))
     example = told(first, other, same)
 
-    shown = stories(example.report)
+    shown = stories(example.model)
     assert shown is not None
     merged, alone = shown["told"]
     assert (merged["number"], merged["records"], merged["vanished"]) == (1, 10, 2)
@@ -90,7 +97,7 @@ def test_stories_that_differ_in_numbers_alone_are_one_with_a_table_of_these() ->
 
 
 def test_the_strip_has_a_lane_for_each_broker_and_a_column_for_each_row_with_a_time():
-    shown = stories(told(a_story()).report)
+    shown = stories(told(a_story()).model)
     assert shown is not None
     strip = shown["told"][0]["strip"]
 
