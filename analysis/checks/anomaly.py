@@ -99,7 +99,7 @@ def to_look_at(
 
 
 def found_rows(tables: Tables, looked_at: Mapping[Table, Sequence[Anomaly]]) -> DataFrame | None:
-    """One row an anomaly: each table is gone through once, for all rules that look at it. None:
+    """One row per anomaly: each table is gone through once, for all rules that look at it. None:
     there is nothing to look at."""
     parts = []
     for table, anomalies in looked_at.items():

@@ -14,7 +14,7 @@ together say so.
 
 **inconsistent-offset**: an offset does not hold what was said of it.
 
-`two_values`: two values were acked or read at one partition and offset, one row a place. That is
+`two_values`: two values were acked or read at one partition and offset, one row per place. That is
 certain whatever the final read is. Its `victims` are the values that the complete final read does
 not have there or, where none tells, each of them.
 
@@ -30,8 +30,8 @@ complete, or passed the acked offset.
     send a -> ok at 0    final read, complete: a at 0, a at 1                =>  a duplicate only
 
 `read_elsewhere`: a reader was given a value at an offset, and the complete final read has it in
-that partition, but not there. One row a value, of the highest such offset; where its ack named that
-offset as well, it is this, since more was promised of what a reader was given.
+that partition, but not there. One row per value, of the highest such offset. Where the ack named
+that offset as well it is this outcome, since Kafka promises more of what a reader was given.
 
     read: a at 5         final read, complete: a at 1                        =>  inconsistent
     read: a at 0, a at 1    final read, complete: a at 0, a at 1             =>  a duplicate only
@@ -92,7 +92,7 @@ from analysis.frames.signs import Sign
 
 
 def duplicate() -> Rule:
-    """Values with two places, one row a value."""
+    """Values with two places, one row per value."""
     twice = F.col("copies") > 1
     in_reads = ~F.col("complete") & (F.col("lowest_place") != F.col("highest_place"))
     return Rule(
@@ -106,7 +106,7 @@ def duplicate() -> Rule:
 
 
 def misplaced() -> Rule:
-    """Values that are not where their send or its ack said, one row a value."""
+    """Values that are not where their send or its ack said, one row per value."""
     strayed, moved = F.coalesce(_has_strayed(), F.lit(False)), _has_moved()
     apart = ~strayed & _was_read_apart()
     lowest, highest = F.col("lowest_place"), F.col("highest_place")
@@ -158,7 +158,7 @@ def _has_moved() -> Column:
 
 
 def contested() -> Rule:
-    """Places that two values claim, one row a place."""
+    """Places that two values claim, one row per place."""
     differ = F.col("value") != F.col("other_value")
     return Rule(
         holds=is_contested(),

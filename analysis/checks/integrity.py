@@ -1,6 +1,6 @@
 """Integrity: payloads that are not what was sent, and leader epochs that go back.
 
-**corrupt**: a payload of ours was read whose own checksum is wrong; one row a place. It is no
+**corrupt**: a payload of ours was read whose own checksum is wrong; one row per place. It is no
 phantom: somebody sent it, and something changed it. A payload without a checksum of ours is foreign
 (`unparsable`). Only in histories that tell (format 2).
 
@@ -49,7 +49,7 @@ LAST_NS = 2**63 - 1
 
 
 def corrupt() -> Rule:
-    """Payloads of ours that were changed, one row a place."""
+    """Payloads of ours that were changed, one row per place."""
     return Rule(
         holds=F.col("corrupt"),
         place=F.col("place"),

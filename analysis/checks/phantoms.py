@@ -68,7 +68,7 @@ def phantom() -> Rule:
 
 
 def unparsable() -> Rule:
-    """Payloads that are no values of ours, one row a place."""
+    """Payloads that are no values of ours, one row per place."""
     return Rule(
         holds=F.col("garbled_ns").isNotNull() & ~F.col("corrupt"),
         place=F.col("place"),

@@ -30,7 +30,7 @@ epochs, and by what the final read has instead.
     read 2, then 1 of a later epoch    final read: another at 2   =>  nothing: the log was cut
 
 **hole**: an offset between the log's start and its end holds no record, where only records take
-offsets: no transactions, no compaction. One row a hole, at its first offset; `other_offset` is
+offsets: no transactions, no compaction. One row per hole, at its first offset; `other_offset` is
 where the log goes on.
 
     final read, complete: 0, 2                                    =>  a hole at 1
@@ -87,7 +87,7 @@ def skipped_over() -> Rule:
 
 
 def went_back() -> Rule:
-    """Steps to a place that the reader had passed, one row a step."""
+    """Steps to a place that the reader had passed, one row per step."""
     return Rule(
         holds=F.col("odd") == "back",
         place=_place(),

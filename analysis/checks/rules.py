@@ -91,7 +91,7 @@ class Rules:
             kept.unpersist()
 
     def found(self) -> DataFrame | None:
-        """One row an anomaly, without what is known around them; None: there is nothing to look
+        """One row per anomaly, without what is known around them; None: there is nothing to look
         at."""
         if self._left is None:
             return found_rows(self.tables, to_look_at(self._anomalies))
@@ -104,6 +104,6 @@ class Rules:
         return reduce(DataFrame.unionByName, made) if made else None
 
     def evidence(self) -> DataFrame | None:
-        """One row an anomaly, schema.EVIDENCE; None: there is nothing to look at."""
+        """One row per anomaly, schema.EVIDENCE; None: there is nothing to look at."""
         found = self.found()
         return None if found is None else evidence(found, self._history)

@@ -32,7 +32,7 @@ from analysis.frames.signs import Sign
 
 
 def stale_read() -> Rule:
-    """Acked records that a look-up missed, one row a record."""
+    """Acked records that a look-up missed, one row per record."""
     appeared, late = F.col("delivered_ns").isNotNull(), F.col("first_place").isNotNull()
     lasted_ns = F.when(appeared, F.greatest(_since_the_ack(), F.lit(0)))
     return Rule(

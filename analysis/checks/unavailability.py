@@ -109,7 +109,7 @@ def gaps(history: History) -> DataFrame:
 
 
 def attempts(fates: DataFrame, gaps: DataFrame, runs: DataFrame) -> DataFrame:
-    """What was attempted in each gap, one row an attempt, cut to the gap: start_ns, end_ns.
+    """What was attempted in each gap, one row per attempt, cut to the gap: start_ns, end_ns.
 
     A send that was open when its producer died was attempted until then.
     """

@@ -1,7 +1,7 @@
 """Evidence: what is known around each anomaly, so that a person can judge it without the history.
 
 A check names when an anomaly `holds` for a row of a table (`by_value`, `by_place`, or one of its
-own), its places and the moment that counts (`Rule`). `rows` makes one row an anomaly, with what
+own), its places and the moment that counts (`Rule`). `rows` makes one row per anomaly, with what
 whoever judges it must know and the evidence does not show (`victims`, `passed_ns`, …); `evidence`
 adds the leader at that moment as far as the views tell, the faults in force between the send and
 that moment, and the first fault injected after it: a record that was acked a millisecond before its

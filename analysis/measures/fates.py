@@ -1,6 +1,6 @@
 """Fates as columns: analysis.frames.operations.fates of some values, for measures by the driver.
 
-columns = Fates(value=…, sent=…, …)    one row a value; what is null is NONE
+columns = Fates(value=…, sent=…, …)    one row per value; what is null is NONE
 columns.readable                       analysis.checks.loss.is_readable, of each
 """
 
@@ -167,7 +167,7 @@ class _Rows:
         return np.where(told == _LATEST, NONE, told)
 
     def fates(self, facts: Mapping[str, Any]) -> Fates:
-        """One row a value."""
+        """One row per value."""
         of, seen = self.of, self.given | self.final
         acked = self.ack & (of["end_ns"] != NONE)
         home = self.most(of["partition"], self.send)

@@ -69,7 +69,7 @@ def replication(run: Run, counts: Mapping[str, int], lost: int) -> dict[str, Any
 
 
 def behind(run: Run) -> list[dict[str, Any]]:
-    """For the picture, one row a look: time_s, `brokers`, how many records each replica lacks of
+    """For the picture, one row per look: time_s, `brokers`, how many records each replica lacks of
     its leader's log (of several partitions the most), and `unread`, how many of the leader's
     records are above its watermark; None where it is not known."""
     rows: dict[int, dict[str, Any]] = {}

@@ -46,7 +46,7 @@ class Run:
     path: Path
     record: dict[str, Any]  # run.json
     faults: tuple[dict[str, Any], ...]
-    ends: tuple[dict[str, Any], ...]  # what the final read reached, one row a partition and pass
+    ends: tuple[dict[str, Any], ...]  # what the final read reached, one row per partition and pass
     dumps: tuple[dict[str, Any], ...] = ()  # the replicas' logs that were dumped, one row each
     findings: tuple[dict[str, Any], ...]
     views: tuple[dict[str, Any], ...]
@@ -232,7 +232,7 @@ def is_dense(run: Run) -> bool:
 
 
 def final_ends(run: Run) -> list[dict[str, Any]]:
-    """What the final read reached, one row a partition of the topic; incomplete where it is silent.
+    """What the final read reached, one row per partition of the topic; incomplete if it says none.
 
     With several passes a partition is complete if one of them was; the highest log start counts,
     so that nothing is called lost that might have been deleted. A pass is complete only if nothing

@@ -9,7 +9,7 @@
     the user says that it is complete                                 =>  complete, from offset 0
     some of its values are not told                                   =>  not complete
 
-As harness.foreign.final_read has it of lines, in Spark: nothing is held but a row a partition.
+As harness.foreign.final_read has it of lines, in Spark: nothing is held but one row per partition.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from analysis.tables.told import Tables
 
 
 def ends(found: Tables, *, complete: bool = False) -> list[dict[str, Any]]:
-    """A row a partition, with the fields of an event `ends`; none without a final read. `complete`:
+    """One row per partition, with the fields of an event `ends`; none without a final read. `complete`:
     the user says that it is. Raises TableError where the tables say otherwise."""
     if not found.final:
         if complete:

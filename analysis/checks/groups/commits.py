@@ -127,7 +127,7 @@ def outdated_commits(operations: DataFrame, runs: DataFrame) -> DataFrame:
 
 
 def went_back() -> Rule:
-    """Answers below what was committed, one row an answer."""
+    """Answers below what was committed, one row per answer."""
     return Rule(
         holds=F.col("same_ns").isNull() | (F.col("same_ns") < F.col("higher.begun_ns")),
         place=place_of(F.col("partition"), F.col("offset")),
@@ -139,7 +139,7 @@ def went_back() -> Rule:
 
 
 def of_a_zombie() -> Rule:
-    """Commits of a generation that was over, one row a partition and commit."""
+    """Commits of a generation that was over, one row per partition and commit."""
     learned = F.coalesce(F.col("until_ns") <= F.col("end_ns"), F.lit(False))
     return Rule(
         holds=(F.col("start_ns") > F.col("since_ns")) & ~learned,

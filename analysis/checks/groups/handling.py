@@ -78,7 +78,7 @@ from analysis.frames.signs import Sign
 
 
 def skipped() -> Rule:
-    """Values in the log that the group went past, one row a value."""
+    """Values in the log that the group went past, one row per value."""
     given = F.col("polled_ns").isNotNull()
     return Rule(
         holds=_is_skipped(),
@@ -103,7 +103,7 @@ def _skipped_ns() -> Column:
 
 
 def reprocessed() -> Rule:
-    """Values that were processed more than once at one place, one row a value."""
+    """Values that were processed more than once at one place, one row per value."""
     return Rule(
         holds=F.col("processed") > 1,
         place=F.col("processed_place"),

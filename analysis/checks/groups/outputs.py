@@ -5,7 +5,7 @@ producer sent. An output says which its input is: it was due at the moment at wh
 worker, the processing of the input began. Its input is a value at a place: one that stands twice
 in the log rightly has two outputs.
 
-**two-outputs**: the final read, complete or not, has two outputs of one input; one row an input.
+**two-outputs**: the final read, complete or not, has two outputs of one input; one row per input.
 
     process a at 0: send x    process a at 0: send y    final read: a; x, y       =>  two outputs
     the same, but y -> fail, or the final read lacks y                            =>  nothing
@@ -186,7 +186,7 @@ def without_output(given: DataFrame, made: DataFrame, operations: DataFrame) -> 
 
 
 def two_outputs() -> Rule:
-    """Inputs with two outputs in the log, one row an input and place."""
+    """Inputs with two outputs in the log, one row per input and place."""
     return Rule(
         holds=F.col("least.output") != F.col("last.output"),
         place=F.col("place"),
@@ -198,7 +198,7 @@ def two_outputs() -> Rule:
 
 
 def no_output() -> Rule:
-    """Inputs that the group went past and of which nothing was made, one row a value."""
+    """Inputs that the group went past and of which nothing was made, one row per value."""
     return Rule(
         holds=F.col("first_place").isNotNull(),
         place=F.col("first_place"),

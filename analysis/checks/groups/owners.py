@@ -11,7 +11,7 @@ another is given it in a newer one. That is legal, and what it commits then is r
 (analysis.checks.groups.commits).
 
 **unowned-partition**: nobody has a partition in a generation that lasts, so nobody reads it. One
-row a partition and generation.
+row per partition and generation.
 
     two partitions    member-0: assigned 0 in generation 3, for longer than a session    =>  1
     the same, member-1: assigned 1 in generation 3                            =>  nothing
@@ -56,7 +56,7 @@ def _stretches(runs: DataFrame, name: str) -> DataFrame:
 
 
 def wrongly_owned() -> Rule:
-    """Partitions with two owners or none, one row a stretch of time."""
+    """Partitions with two owners or none, one row per stretch of time."""
     return Rule(
         holds=F.col("from_ns").isNotNull(),
         place=F.lit(None).cast("bigint"),

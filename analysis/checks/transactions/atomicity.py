@@ -17,8 +17,8 @@ Readers with isolation.level=read_uncommitted may be given them (dirty reads, G1
 counted.
 
 **torn**: of a transaction whose commit was asked for, the complete final reads have one record and
-lack another; one row a record that is missing. Of doubtful ones, too: where there is a part, there
-must be all. An acknowledged one is lost as well.
+lack another; one row per missing record. Doubtful transactions count, too: where there is a part,
+there must be all. An acknowledged record is lost as well.
 
     send a to 0, b to 1, committed    final reads, complete: a; nothing    =>  b is torn, lost
     send a to 0, b to 1, info         final reads, complete: a; nothing    =>  b is torn
@@ -31,7 +31,7 @@ was never asked to commit has no part in any read (`never` above).
 
 **hanging-transaction** (KIP-664): the last stable offset of a partition stands below its end though
 every transaction has been ended or must have timed out: readers of committed records get no further
-until somebody aborts it by hand. One row a partition.
+until somebody aborts it by hand. One row per partition.
 
     committed; a minute later the final read stops at 5 of 9               =>  hanging at 5
     the producer died; transaction.timeout.ms has not passed               =>  nothing yet
