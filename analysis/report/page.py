@@ -41,7 +41,7 @@ from analysis.report.parts.run_files import Group, address
 from analysis.report.parts.stories import stories
 from analysis.report.parts.templates import environment, style
 from analysis.report.timeline import burst, end_of, figure, reads_word
-from analysis.run_facts.untold import gaps_untold
+from analysis.run_facts.untold import unmeasured_windows
 from analysis.verdict.demands import level_words
 from analysis.verdict.naming import amount_words
 from harness.model.untold import BEGINS
@@ -143,7 +143,7 @@ def tiles(report: Row) -> list[dict[str, str]]:
 def _latency_tile(report: Row) -> dict[str, str]:
     name, latency = "Time to ack, p50", report["latency_ms"]["ack"] or {}
     if BEGINS in report.get("untold", ()):
-        return _unknown_tile(name, gaps_untold([BEGINS])["produce"])
+        return _unknown_tile(name, unmeasured_windows([BEGINS])["produce"])
     return {
         "name": name,
         "value": wording.milliseconds(latency.get("p50")),
@@ -228,7 +228,7 @@ def _window_tile(report: Row, kind: str, name: str, happened: int) -> dict[str, 
     """The longest window, and the fault that it belongs to; of nothing there is none to measure."""
     length_s = report["longest_window_s"][kind]
     if length_s is None:
-        return _unknown_tile(name, gaps_untold(report["untold"])[kind])
+        return _unknown_tile(name, unmeasured_windows(report["untold"])[kind])
     if length_s:
         mine = [window for window in report["windows"] if window["kind"] == kind]
         worst = max(mine, key=lambda window: float(window["length_s"]), default=None)
