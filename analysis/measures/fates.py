@@ -1,6 +1,6 @@
 """Fates as columns: analysis.frames.operations.fates of some values, for measures by the driver.
 
-columns = Fates(value=…, sent=…, …)    one row per value; what is null is NONE
+columns = Fates(value=…, sent=…, …)    one row per value; NONE for null
 columns.readable                       analysis.checks.loss.is_readable, of each
 """
 

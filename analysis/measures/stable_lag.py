@@ -1,16 +1,16 @@
 """How far the last stable offset was behind the high watermark, and for how long it stood still.
 
-What lies between the two belongs to transactions that are not decided, or follows such records:
-readers of committed records must wait for it (KIP-98). Consumers that follow the log tell both ends
-of a partition when they differ, every 200 ms (`undecided`, docs/history.md).
+The records between the two belong to undecided transactions, or follow such records: readers of
+committed records must wait for them (KIP-98). Consumers that follow the log record both ends of a
+partition when they differ, every 200 ms (`undecided`, docs/history.md).
 
     consumer-0: stable 5, high 9 at 1.0 s    stable 7, high 12 at 1.2 s
     =>  behind by 5 records at most; it stood at 5 for 0.2 s
     stable 5, high 9 at 1.0 s    stable 5, high 12 at 4.0 s    stable 12, high 12 at 6.0 s
     =>  it stood at 5 for 5 s
 
-Cannot see: what passed between two looks; an offset that stood when its reader could not reach the
-broker stood as long as that.
+Cannot see: changes between two looks; while a reader could not reach the broker, its offset counts
+as standing still.
 """
 
 from __future__ import annotations
