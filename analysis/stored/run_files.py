@@ -29,9 +29,9 @@ from analysis.stored.columns import format_of, is_summed_up
 from analysis.stored.damage import HARMLESS, Damage
 from analysis.stored.fault_views import unseen
 from analysis.stored.recorded.impossible import impossible
+from analysis.stored.recorded.missing_events import missing_events
 from analysis.stored.recorded.operations import Numbered, dropped_slots, oddity
 from analysis.stored.recorded.rows import ANOTHER_TIME, EVER_NS, Span, lacks, strange
-from analysis.stored.recorded.told import lacking
 from harness.history import stored_tables, tables
 from harness.history.record_format import HistoryError
 from harness.history.seal_record import SEALED, Seal, read_seal
@@ -139,7 +139,7 @@ class Tables:
         torn = {str(each["process"]) for each in findings if each["kind"] not in HARMLESS}
         whole = {process: file for process, file in files.items() if process not in torn}
         unended = {str(each["process"]) for each in findings if each["kind"] == "no-end"}
-        for why in lacking(rows, whole, unended, values_told=self.values_told):
+        for why in missing_events(rows, whole, unended, values_told=self.values_told):
             self.damage.append(Damage(file=f"{HISTORY}/events.parquet", why=why))
         return rows if len(self.damage) == known else ()
 

@@ -11,7 +11,7 @@ a producer its values; a slot that sealing has dropped is a finding:
     sends of 7, 8, 10                     =>  one is missing, whatever their ids are
 
 Cannot see: what is missing at a table's end; its worker's `end` counts that
-(analysis.stored.recorded.told).
+(analysis.stored.recorded.missing_events).
 """
 
 from __future__ import annotations
