@@ -2,8 +2,8 @@
 
     LATE_ACK = Anomaly(name="late-ack", rules={by_value: late_ack}, …, promises=(…,))
 
-Everything that speaks of anomalies (counts, verdict, page, headline, docs/promises.md) takes it
-from here; `analysis.anomalies` lists the records.
+Counts, verdict, page, headline and docs/promises.md all take their facts about anomalies from these
+records; `analysis.anomalies` lists the records.
 """
 
 from __future__ import annotations

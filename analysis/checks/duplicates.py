@@ -5,18 +5,17 @@
     send a -> ok at 0    final read, complete: a at 0, a at 1                =>  a is a duplicate
     send a -> ok at 0    read: a at 0, a at 0 again    final read: a at 0    =>  a redelivery
 
-A complete final read decides alone. What a consumer read at offset 5 before an unclean election may
-be truncated and then appended anew at offset 9: the log never held two copies, so that is no
-duplicate (it shows as an inconsistent offset). Where the final read is not complete all reads
-together decide: a consumer was handed the value at two offsets, and nothing says otherwise. The
-outcome tells them apart: `in_log`, the complete final read has it twice; `in_reads`, only reads
-together say so.
+A complete final read decides alone. A record that a consumer read at offset 5 before an unclean
+election may be truncated and then appended again at offset 9: the log never held two copies, so
+that is no duplicate (it shows as an inconsistent offset). Without a complete final read all reads
+together decide: a consumer got the value at two offsets, and no read contradicts it. The outcomes:
+`in_log`, the complete final read has it twice; `in_reads`, only the reads together do.
 
-**inconsistent-offset**: an offset does not hold what was said of it.
+**inconsistent-offset**: an offset does not hold the value that an ack or a read named.
 
 `two_values`: two values were acked or read at one partition and offset, one row per place. That is
-certain whatever the final read is. Its `victims` are the values that the complete final read does
-not have there or, where none tells, each of them.
+certain with any final read. Its `victims` are the values that the complete final read does not have
+there or, without one, each of them.
 
     read: a at 0    final read: b at 0                                       =>  inconsistent
     send a -> ok at 0    send b -> ok at 0                                   =>  inconsistent

@@ -1,14 +1,14 @@
-"""The rules of anomalies over one history, in Spark: what is found, and its evidence.
+"""The rules of anomalies over one history, in Spark: the rows found, and their evidence.
 
     rules = Rules(history, ANOMALIES)
     rules.found()       what every rule finds, as rows of analysis.frames.evidence.rows
     rules.evidence()    the same with leader, faults and permission: schema.EVIDENCE
     rules.fates         what became of each value, which rules of values look at
-    rules.forget()      nothing is kept any more
+    rules.forget()      frees what is kept
 
-    Rules(history, ANOMALIES, left=left)    asked of suspects alone (analysis.frames.left)
+    Rules(history, ANOMALIES, left=left)    for suspects only (analysis.frames.left)
 
-Pure DataFrame -> DataFrame; nothing is computed before somebody collects or writes it.
+Pure DataFrame -> DataFrame; nothing is computed before a caller collects or writes it.
 """
 
 from __future__ import annotations

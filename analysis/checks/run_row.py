@@ -1,4 +1,4 @@
-"""What the checks must know of a run: a row of schema.RUNS, made of what the driver holds."""
+"""The facts about a run that the checks need: a row of schema.RUNS, made by the driver."""
 
 from __future__ import annotations
 

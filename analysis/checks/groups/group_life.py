@@ -1,23 +1,22 @@
-"""What the members of a consumer group were told of it: their generations, and who owned what.
+"""A consumer group as its members saw it: their generations, and the owners of partitions.
 
     kept an older generation    member-0: generation 3    member-1: assigned in generation 4
                                 =>  outdated: member-0 from then on, until it learns of another one
     owned together              member-0: assigned 0 in generation 3, and not revoked
                                 member-1: assigned 0 in generation 3
                                 =>  shared: partition 0 from then on, until one of them lets it go
-    owned by nobody             member-0: assigned 0 in generation 3, which lasts longer than a
+    without an owner            member-0: assigned 0 in generation 3, which lasts longer than a
                                 session, of a topic of two partitions
                                 =>  unowned: partition 1, for as long as generation 3 lasts
 
-A member that dies before it can tell what it was assigned is expelled when its session is over, in
-a new generation. So one that lasts longer has no such member, and those that told are all; with
-time for a member to process its batch. Nobody may tell of a new one while members are stopped, or
-their coordinator is: only time counts in which no fault was in force.
+A member that dies before it records its partitions is expelled when its session is over, in a new
+generation. So a generation that lasts longer, plus the time to process a batch, has no such member,
+and all its owners are known. While members or their coordinator are stopped, no member may learn of
+a new generation: only time without a fault in force counts.
 
-Only `assigned` shows that a generation stands: its coordinator has written it down by then. What a
-member knows otherwise may be of one that a new coordinator never heard of.
-A member's clients learn late: what it owned in an older generation it may go on owning for a while.
-"""
+Only `assigned` proves a generation: by then its coordinator has stored it. Other events may be of
+one that a new coordinator never knew. A member's clients learn late: it may go on owning partitions
+of an older generation for a while."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What transformers made of their inputs: none of it there, or more than one.
+"""Outputs of transformers: inputs without an output, or with more than one.
 
 A transformer is a member of the group that sends an *output* for each *input*, a record that a
 producer sent. An output says which its input is: it was due at the moment at which, in the same
@@ -27,7 +27,7 @@ complete for every partition.
 
 `never_sent` if no output was begun, `failed` if each certainly was not written, else `in_doubt`. A
 skipped record has no output either: skipped tells what members did with it, this what came of it.
-Where an output was acknowledged the group did its part: it is lost that is to be told, once.
+If an output was acknowledged the group did its part: only lost reports it.
 
 No two processings of a worker begin at one moment. Where a history has two, what was sent then may
 be of either: it is no second output of one, and the output of both where one is looked for.

@@ -158,14 +158,14 @@ def _by_hanging_partition(tables: Tables) -> DataFrame | None:
     return tables.history.runs.select("run_id", F.inline("hanging"))
 
 
-def _told(facts: Facts) -> bool:
+def _records_transactions(facts: Facts) -> bool:
     return facts.transactional and facts.history_format >= 2
 
 
-_TOLD = when("transactions, in histories of format 2", _told)
+_TOLD = when("transactions, in histories of format 2", _records_transactions)
 TOLD_TO_COMMITTED = when(
     "transactions and isolation.level=read_committed, in histories of format 2",
-    lambda facts: _told(facts) and not facts.uncommitted,
+    lambda facts: _records_transactions(facts) and not facts.uncommitted,
 )
 
 UNCOMMITTED_READ = Anomaly(
