@@ -1,14 +1,14 @@
-"""A run's files, read with suspicion.
+"""A run's files, validated as they are read.
 
 run.json must be the record of a run (harness.model.runs.run_record): without it nothing can be
-judged. A table of the history that is missing, that cannot be read, that is not what was sealed or
-holds what nobody records is left out, and is `Damage`.
+judged. A table of the history is left out, and is `Damage`, if it is missing or unreadable, if it
+differs from the sealed one, or if it has rows that no worker records.
 
-Segments and side files carry no run's id, so a history may have got another run's before it was
-sealed: their times are not those of run.json's phases. That is damage too.
+Segments and side files have no run's id, so a history may have got another run's before it was
+sealed: their times lie outside run.json's phases. That is damage, too.
 
-With the mark of an old harness, or without one, a table's digest is not known: then it is judged by
-what is in it, and all operations and findings together by their counts.
+A history that an old harness sealed, or none, has no digests: then the rows of each table are
+validated, and the counts of all operations and findings.
 """
 
 from __future__ import annotations
