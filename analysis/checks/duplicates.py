@@ -151,9 +151,9 @@ def _has_moved() -> Column:
     """Whether a value is in the log, but not where its ack said."""
     elsewhere = F.col("acked_place").isNotNull() & F.col("stayed").isNull()
     kept = offset_of(F.col("acked_place")) >= F.col("log_start")
-    told = F.col("complete") | F.col("passed")
+    decides = F.col("complete") | F.col("passed")
     found = F.col("first_place").isNotNull()
-    return F.coalesce((F.col("sent") == ACKED) & found & elsewhere & kept & told, F.lit(False))
+    return F.coalesce((F.col("sent") == ACKED) & found & elsewhere & kept & decides, F.lit(False))
 
 
 def contested() -> Rule:

@@ -111,7 +111,7 @@ def _transaction_commits(operations: DataFrame) -> DataFrame:
     handed = commits.where(F.col("transaction").isNotNull()).select(*known, handed_in.alias("by"))
     answers = operations.where((F.col("f") == "committed") & (F.col("type") == "ok"))
     in_time = F.when(F.col("by.begun_ns") <= F.col("end_ns"), F.col("by"))
-    told = (
+    by_answers = (
         answers.select(*known, "end_ns")
         .join(handed, on=[*known], how="left")
         .groupBy(*known, "end_ns")
@@ -120,7 +120,7 @@ def _transaction_commits(operations: DataFrame) -> DataFrame:
     )
     acked = commits.where(F.col("type") == "ok")
     return acked.select(*known, F.struct("end_ns", sender, "transaction").alias("tells")).union(
-        told
+        by_answers
     )
 
 

@@ -145,15 +145,15 @@ def _undisturbed_ns(run: Run, from_ns: int, until_ns: int) -> int:
 def _lasted(run: Run, members: Mapping[str, Sequence[Event]]) -> Iterator[tuple[int, int, int]]:
     """Each generation that was given out: when to the last that told so, and until when no member
     told of another one (a lower one, where a coordinator counts anew), or of its own end."""
-    told = [event for events in members.values() for event in events]
+    history = [event for events in members.values() for event in events]
     given: dict[int, int] = {}
-    for event in told:
+    for event in history:
         if event["event"] == "assigned" and (generation := _generation(event)) is not None:
             given[generation] = max(int(event["time_ns"]), given.get(generation, 0))
     for generation, from_ns in given.items():
         ends = [
             int(event["time_ns"])
-            for event in told
+            for event in history
             if event["event"] in ("revoked", "dies", "end")
             or (event["event"] in TOLD and _generation(event) not in (None, generation))
         ]
@@ -208,8 +208,8 @@ def ownership(events: Sequence[Event]) -> Iterator[Stretch]:
 
 def _generations(events: Sequence[Event]) -> Iterator[Stretch]:
     """The generations that one member knew, one after the other."""
-    told = [(int(e["time_ns"]), _generation(e)) for e in events if e["event"] in TOLD]
-    changes = [each for n, each in enumerate(told) if n == 0 or each[1] != told[n - 1][1]]
+    known = [(int(e["time_ns"]), _generation(e)) for e in events if e["event"] in TOLD]
+    changes = [each for n, each in enumerate(known) if n == 0 or each[1] != known[n - 1][1]]
     ends: list[int | None] = [*(time_ns for time_ns, _ in changes[1:]), None]
     for (from_ns, generation), until_ns in zip(changes, ends, strict=True):
         if generation is not None:
@@ -244,5 +244,5 @@ def _newer(members: Mapping[str, Sequence[Event]]) -> dict[int, int]:
 
 def _generation(event: Event) -> int | None:
     """The generation that an event tells; None: none."""
-    told = event.get("generation")
-    return None if told is None or told < 0 else int(told)
+    generation = event.get("generation")
+    return None if generation is None or generation < 0 else int(generation)

@@ -238,8 +238,8 @@ def _by_passed_input(tables: Tables) -> DataFrame | None:
     history = tables.history
     if not history.transforms:
         return None
-    told = F.col("transforms") & F.forall("ends", lambda end: end["complete"])
-    runs = history.runs.where(told).select("run_id")
+    is_readable = F.col("transforms") & F.forall("ends", lambda end: end["complete"])
+    runs = history.runs.where(is_readable).select("run_id")
     values = tables.values().join(F.broadcast(runs), on="run_id", how="left_semi")
     made = outputs(history.operations, tables.values(), history.runs)
     return without_output(handled(history.operations, values), made, history.operations)

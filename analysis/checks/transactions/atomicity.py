@@ -128,13 +128,13 @@ def _by_value_in_transactions(tables: Tables) -> DataFrame | None:
     """A row for each value that was sent in a transaction: its fate, `asked_ns`, when its commit
     was asked for first (null: never), and `found_some`, whether the final read has a record of the
     same transaction."""
-    told = tables.history.transactions
-    if told is None:
+    events = tables.history.transactions
+    if events is None:
         return None
     by_transaction = ("run_id", "sender", "transaction")
     asked = F.when(F.col("name") == COMMIT_ASKED, F.col("time_ns"))
     ends = (
-        told.withColumn("sender", F.crc32("process"))
+        events.withColumn("sender", F.crc32("process"))
         .groupBy(*by_transaction)
         .agg(F.min(asked).alias("asked_ns"))
     )
