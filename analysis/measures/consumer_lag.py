@@ -87,27 +87,27 @@ def lag(run: Run, rows: Sequence[Row]) -> list[dict[str, Any]]:
         by_slice[row["slice"]].append(row)
     slice_ns, load_ns = rows[0]["slice_ns"], run.load_end_ns - run.load_start_ns
     ends: dict[Any, dict[int, int]] = {reader: {} for reader in (None, *readers)}
-    told = []
+    points = []
     for number in range(-(-load_ns // slice_ns)):
         for row in by_slice[number]:
             ends[row["reader"]][row["partition"]] = row["position"]
         lags = {reader: _behind(ends[None], ends[reader]) for reader in readers}
-        told.append({"t_s": min((number + 1) * slice_ns, load_ns) / 1e9, "lag": lags})
-    return told
+        points.append({"t_s": min((number + 1) * slice_ns, load_ns) / 1e9, "lag": lags})
+    return points
 
 
 def worst(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
     """By reader, from rows of `lag`: the most records that it lagged by, `max`, at the end of which
     slice first, `at_s`, and by how many when the load ended, `end`."""
-    told = {}
+    by_reader = {}
     for reader in rows[0]["lag"] if rows else ():
         most = max(rows, key=lambda row: int(row["lag"][reader]))
-        told[reader] = {
+        by_reader[reader] = {
             "max": most["lag"][reader],
             "at_s": most["t_s"],
             "end": rows[-1]["lag"][reader],
         }
-    return told
+    return by_reader
 
 
 def _behind(log: Mapping[int, int], read: Mapping[int, int]) -> int:

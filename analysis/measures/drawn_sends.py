@@ -117,11 +117,11 @@ def _hashed(process: str, numbers: Numbers) -> _Hashes:
 
 
 def _xxh64(numbers: _Hashes, seed: _Hashes) -> _Hashes:
-    told = (seed + _P5 + np.uint64(8)) ^ (_turned(numbers * _P2, 31) * _P1)
-    told = _turned(told, 27) * _P1 + _P4
-    told = (told ^ (told >> np.uint64(33))) * _P2
-    told = (told ^ (told >> np.uint64(29))) * _P3
-    last: _Hashes = told ^ (told >> np.uint64(32))
+    hashes = (seed + _P5 + np.uint64(8)) ^ (_turned(numbers * _P2, 31) * _P1)
+    hashes = _turned(hashes, 27) * _P1 + _P4
+    hashes = (hashes ^ (hashes >> np.uint64(33))) * _P2
+    hashes = (hashes ^ (hashes >> np.uint64(29))) * _P3
+    last: _Hashes = hashes ^ (hashes >> np.uint64(32))
     return last
 
 

@@ -28,13 +28,13 @@ def stable_lag(run: Run) -> dict[str, Any]:
     """`max`, the most records that the last stable offset was behind, and when (`at_s`); and
     `stood_s`, the longest that it stood below the high watermark, with its `partition`, the
     `offset` and when that began (`since_s`). All null where it was never seen behind."""
-    told = defaultdict[tuple[str, int], list[Event]](list)
+    by_partition = defaultdict[tuple[str, int], list[Event]](list)
     for event in sorted(run.events, key=lambda each: int(each["time_ns"])):
         ends = event["committed_end"], event["uncommitted_end"]
         if event["event"] == "undecided" and None not in (event["partition"], *ends):
-            told[event["process"], event["partition"]].append(event)
-    behind = [event for mine in told.values() for event in mine]
-    stood = [each for mine in told.values() for each in _stood(mine, run.load_end_ns)]
+            by_partition[event["process"], event["partition"]].append(event)
+    behind = [event for mine in by_partition.values() for event in mine]
+    stood = [each for mine in by_partition.values() for each in _stood(mine, run.load_end_ns)]
     worst = max(behind, key=_records, default=None)
     longest = max(stood, key=lambda each: each[0], default=None)
     return {
@@ -51,11 +51,11 @@ def _records(event: Event) -> int:
     return int(event["uncommitted_end"]) - int(event["committed_end"])
 
 
-def _stood(told: Sequence[Event], end_ns: int) -> Iterator[tuple[int, Event]]:
+def _stood(looks: Sequence[Event], end_ns: int) -> Iterator[tuple[int, Event]]:
     """For how long each offset was the last stable one of what a reader told of a partition, below
     the high watermark; and the first event that has it."""
     first: Event | None = None
-    for event in told:
+    for event in looks:
         if first is not None and event["committed_end"] != first["committed_end"]:
             yield int(event["time_ns"]) - int(first["time_ns"]), first
             first = None
