@@ -27,8 +27,8 @@ from analysis.run_facts.untold import (
     least_safe,
     not_judged,
     safest,
-    settings_untold,
-    untold_words,
+    unjudged_reasons,
+    untold_settings,
 )
 
 ANOMALIES: tuple[Anomaly, ...] = (
@@ -84,12 +84,11 @@ def unjudged(facts: Facts) -> tuple[str, ...]:
 
 
 def untold_reasons(facts: Facts) -> list[str]:
-    """What a history that does not tell so much cannot show, a sentence each: no doubt of what it
-    does show."""
-    whole = replace(facts, untold=frozenset(settings_untold(facts.untold)))
+    """One sentence per untold fact that says what the history cannot show."""
+    whole = replace(facts, untold=frozenset(untold_settings(facts.untold)))
     known, could = promised(whole), unjudged(facts)
-    words = untold_words(sorted(facts.untold), [*known, *could])
-    for setting in settings_untold(sorted(facts.untold)):
+    words = unjudged_reasons(sorted(facts.untold), [*known, *could])
+    for setting in untold_settings(sorted(facts.untold)):
         alone = frozenset({setting})
         for name in unjudged(replace(facts, untold=alone)):
             if name not in not_judged(facts.untold):

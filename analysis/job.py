@@ -257,7 +257,7 @@ def _cleared(runs: Sequence[Run], place: SharedPlace) -> Iterator[None]:
     try:
         yield
     except TROUBLE as error:
-        raise _told(runs[0], error) from error
+        raise _check_error(runs[0], error) from error
     finally:
         with suppress(CheckError, Unreachable):  # what is left there says less than what happened
             place.clear()
@@ -274,7 +274,8 @@ def _ending(session: ExitStack) -> Iterator[None]:
         ended.result()
 
 
-def _told(run: Run, error: Exception) -> Exception:
+def _check_error(run: Run, error: Exception) -> Exception:
+    """The error to raise for one of Spark."""
     if full := trouble_told(str(error), run.path):
         return full
     if run.uri is not None:  # each of its tables has been read: it is not damaged
@@ -285,16 +286,16 @@ def _told(run: Run, error: Exception) -> Exception:
 
 def _publish(run: Run, evidence: Folders, ready: Prepared, staged: Staged | None) -> dict[str, Any]:
     """Write what was found of one run into its folder, the tables first, report.json last."""
-    told = results.results_of(
+    found = results.results_of(
         run,
         evidence[run.run_id],
         ready.measured[run.run_id],
         cycles=ready.cycles[run.run_id],
         acked_unseen=ready.acked_unseen[run.run_id],
     )
-    made = report(run, told.found, ready.permissions[run.run_id])
-    results.publish_tables(run, told, made)
-    results.publish_texts(run, told, made)
+    made = report(run, found.found, ready.permissions[run.run_id])
+    results.publish_tables(run, found, made)
+    results.publish_texts(run, found, made)
     if staged is not None:
         staged.publish()
     return made.written()

@@ -16,11 +16,11 @@ from functools import partial
 from typing import Any
 
 from analysis.anomalies import promised
+from analysis.causes.all_causes import causes_of
 from analysis.causes.cause import Cause
-from analysis.causes.found import causes_of
 from analysis.causes.seen import Seen
 from analysis.causes.states import partitions_of
-from analysis.causes.unseen import unseen_causes
+from analysis.causes.unrecorded import unrecorded_causes
 from analysis.checks.promise import Promise
 from analysis.run_facts import untold
 from analysis.run_facts.configuration import Facts, facts_of, lag_max_ms
@@ -109,7 +109,7 @@ def permission(known: Facts, least_safe: Facts, seen: Seen) -> Permission:
     kinds = {kind for kind in wanted if kind is not None}
     found = [cause for cause in causes_of(seen) if cause.kind in wanted]
     certain = promised(untold.safest(least_safe)) if known.untold else None
-    found += unseen_causes(found, kinds, known.untold)
+    found += unrecorded_causes(found, kinds, known.untold)
     return Permission(facts=known, promised=rows, causes=tuple(found), certain=certain)
 
 

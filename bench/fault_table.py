@@ -2,7 +2,7 @@
 
 For each verb a run on each kind of cluster, with a fault for each target that it can be done to,
 one after the other, and a second one for the targets that must be brought about. What each fault
-proved goes to docs/data/faults.jsonl, a line a fault, and from there to the table in
+proved goes to docs/data/faults.jsonl, one line per fault, and from there to the table in
 docs/faults.md. Pairs that were proved are not run again, so the command can be interrupted anywhere
 and goes on where it was. `--render` only writes the table, and the one of what each verb can do.
 

@@ -165,12 +165,12 @@ class Asked:
             try:
                 yield
             except PySparkException as error:
-                raise self._told(error, in_words(error)) from None
+                raise self._ask_error(error, in_words(error)) from None
             except Py4JError as error:
-                raise self._told(error, reason_in(str(error))) from None
+                raise self._ask_error(error, reason_in(str(error))) from None
 
-    def _told(self, error: Exception, words: str) -> AskError:
-        """What to raise in its stead."""
+    def _ask_error(self, error: Exception, words: str) -> AskError:
+        """The error to raise instead."""
         if "FILE_NOT_EXIST" not in str(error) or is_local(self._spark):
             return AskError(f"the query cannot be answered: {words}")
         folders = [run.path for run in self.runs_asked]

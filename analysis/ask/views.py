@@ -43,9 +43,9 @@ def _ms(first: str, last: str, as_name: str) -> Column:
     return F.round((F.col(last) - F.col(first)) / 1e6, 3).alias(as_name)
 
 
-def _told(table: DataFrame) -> DataFrame:
-    """Operations without times that nobody told. When a record that somebody else recorded was due
-    is never told to its readers."""
+def _with_untold_times_null(table: DataFrame) -> DataFrame:
+    """Operations with null for times that the history does not tell. An imported history never
+    tells when a read was due."""
     of_send = F.col("f") == "send"
     begun, read = (F.array_contains("untold", name) for name in (BEGINS, READ_TIMES))
     untimed = F.when(of_send, begun).otherwise(read)
@@ -60,13 +60,13 @@ def _told(table: DataFrame) -> DataFrame:
 
 
 def _operations(table: DataFrame) -> DataFrame:
-    table = _told(table)
+    table = _with_untold_times_null(table)
     seconds = (_s("start_ns", "start_s"), _s("end_ns", "end_s"))
     return table.select(*schema.OPERATIONS.names, *seconds, _ms("start_ns", "end_ns", "took_ms"))
 
 
 def _sends(table: DataFrame) -> DataFrame:
-    return _told(table.where("f = 'send'")).select(
+    return _with_untold_times_null(table.where("f = 'send'")).select(
         *("run_id", "process", "id", "partition", "value", "text", "type", "offset", "error"),
         *(_s("start_ns", "start_s"), _s("end_ns", "end_s")),
         *(_ms("start_ns", "end_ns", "took_ms"), _ms("intended_ns", "end_ns", "due_ms")),
@@ -75,7 +75,7 @@ def _sends(table: DataFrame) -> DataFrame:
 
 
 def _reads(table: DataFrame) -> DataFrame:
-    return _told(table.where("f in ('read', 'poll', 'final-read')")).select(
+    return _with_untold_times_null(table.where("f in ('read', 'poll', 'final-read')")).select(
         *("run_id", "process", "id", "f", "partition", "offset", "value", "text"),
         *(_s("start_ns", "start_s"), _s("end_ns", "end_s")),
         _ms("intended_ns", "end_ns", "age_ms"),

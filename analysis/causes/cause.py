@@ -1,21 +1,21 @@
-"""A cause: something that happened in a run and permits some records' anomalies.
+"""A cause: an event of a run that permits some records' anomalies.
 
     kafka2 led partition 0 instead of kafka1 from 3.4 s on   =>  permits, of partition 0, what was
                                                                   begun before 3.4 s
 
-All that a record must be is numbers, so that Spark compares it with every cause of its run
+The conditions are numbers, so that Spark compares each record with every cause of its run
 (analysis.frames.permission has the same rule as columns):
 
     its partition is the cause's, if that has one
-    its send began before `begun_before_ns`; a record of which that is not known passes
+    its send began before `begun_before_ns`, or at an unknown time
     it was known to be there (acked, delivered, ended) from `known_from_ns` to `known_until_ns`
-    what shows it ended after `shown_from_ns`; the final read shows what names nothing else
-    it was so at `shown_until_ns` or earlier
+    the operation that shows it (by default the final read) ended after `shown_from_ns`
+    and at `shown_until_ns` or earlier
     its transaction was not settled (analysis.stored.transactions.settled) before `unsettled_ns`
-    of the ISR none but `brokers` lack it, if there are any
-    it is one of `outcomes`, if there are any
-    nobody was given it yet, where the cause takes what was acked only (`acked_only`)
-    a member `process` was given it before `at_ns` and processed no later record until then
+    only `brokers` of the ISR lack it, if there are any
+    its outcome is one of `outcomes`, if there are any
+    it was not delivered yet, if the cause is `acked_only`
+    the member `process` got it before `at_ns` and processed no later record until then
 
 A cause that is not `sure` puts a record in doubt instead: `why` says what is not known.
 """

@@ -1,14 +1,13 @@
-"""Producers that a broker forgot by a wrong clock: what is sent again is appended again.
+"""Producers whose state a broker expired by a wrong clock, so that it appends their retries again.
 
     kafka1's clock a day and a minute ahead from 5 s on; started anew at 7 s; it leads
-    =>  what ended after 7 s may stand twice
+    =>  a send that ended after 7 s may be in the log twice
     the same, and not started: it looks every 10 minutes    =>  from 5 s on that is not known
 
-A leader drops what it has already by what it knows of the producer (KIP-98). It forgets one whose
-last record is older than `producer.id.expiration.ms` by its own wall clock: when it starts, and
-each `producer.id.expiration.check.interval.ms` (ProducerStateManager). A clock that is behind makes
-nobody older.
-"""
+A leader drops duplicates by its state of the producer (KIP-98). It expires the state of a producer
+whose last record is older than `producer.id.expiration.ms` by its own wall clock, when it starts
+and each `producer.id.expiration.check.interval.ms` (ProducerStateManager). A clock that is behind
+expires none."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ Forgets = tuple[int, str | None]  # from when on, and why it is not sure
 
 
 def forgotten_causes(seen: Seen) -> Iterator[Cause]:
-    """A cause for each partition and broker that leads it after it may have forgotten producers."""
+    """One cause per partition and broker that leads it after it may have forgotten producers."""
     for fault, effects in seen.happened.known():
         if effects.skews_clock_s * 1000 < float(seen.server.get(EXPIRES, EXPIRES_MS)):
             continue
@@ -81,12 +80,12 @@ def _while(skew: Row, from_ns: int, to_ns: int | None) -> bool:
 
 
 def _led(cause: Cause, since_ns: int, broker: str, partition: Partition) -> Iterator[Cause]:
-    """The cause of a partition that it led then, or came to lead."""
-    mine = replace(cause, partition=partition.number)
+    """The cause in a partition that the broker led then, or came to lead."""
+    here = replace(cause, partition=partition.number)
     if any(state.leader == broker for state in partition.within(since_ns, None)):
-        yield mine
+        yield here
         return
     for hidden in partition.hidden:
         if hidden.leaders and hidden.ends_after(since_ns):
-            yield replace(mine, sure=False, why=cause.why or hidden.why)
+            yield replace(here, sure=False, why=cause.why or hidden.why)
             return

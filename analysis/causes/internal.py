@@ -1,15 +1,14 @@
 """What can set back committed offsets and transactions, which are records of internal topics.
 
-Nobody watches `__consumer_offsets` and `__transaction_state`: who leads them and who is in their
-ISRs is not recorded. So what hangs on them may be set back by any strike and, where the brokers'
-own defaults allow unclean elections, there are no leader epochs or commits are acknowledged before
-all replicas have them, by any fault that can move leadership, of whichever partition. Whether it
-was their metadata that a KRaft quorum forgot is in doubt, unless it forgot any of the topic's.
+The harness does not watch `__consumer_offsets` and `__transaction_state`: their leaders and ISRs
+are not recorded. So any strike may set back what depends on them. So may any fault that can move
+leadership of any partition, if the brokers' defaults allow unclean elections, if there are no
+leader epochs, or if commits are acknowledged before all replicas have them. Whether a KRaft quorum
+lost their metadata is in doubt, unless it lost some of the topic's.
 
-A committed offset that was set back makes records come again. One that is gone altogether makes the
-group go on where auto.offset.reset says: at the log's end it passes over what nobody was given.
-What ended a transaction that was settled before then lies in the partitions' own logs, and stays.
-"""
+A committed offset that was set back makes records come again. Without any committed offset the
+group goes on where auto.offset.reset says: at the log's end it passes over undelivered records. The
+markers of a transaction that was settled before lie in the partitions' own logs, and stay."""
 
 from __future__ import annotations
 
@@ -40,7 +39,7 @@ def internal_causes(seen: Seen) -> Iterator[Cause]:
 
 
 def _set_back(seen: Seen) -> Iterator[Cause]:
-    strikes = strikes_of(seen, broker_values)  # the topic's settings are its own
+    strikes = strikes_of(seen, broker_values)  # the topic's own settings do not count
     for strike in (each for each in strikes if _hit(each, seen)):
         yield Cause(
             kind=INTERNAL,
@@ -98,5 +97,5 @@ def _hit(strike: Strike, seen: Seen) -> bool:
 
 
 def _in_time(time_ns: int, seen: Seen) -> bool:
-    """Whether it came before the last partition was read: nothing is shown later."""
+    """Whether it came before the end of the final read: nothing shows later."""
     return time_ns < max(seen.read_ended_ns.values(), default=time_ns + 1)

@@ -26,7 +26,7 @@ ABORTED = Kind(
 ANOTHER_LEADER = Kind(
     name="another-leader",
     records="those whose send began before another broker was seen to lead its partition, or "
-    "before the deposed leader's end, if that was seen before the final read ended",
+    "before the stale leader's end, if that was seen before the final read ended",
 )
 NOT_REPLICATED = Kind(
     name="not-replicated",
@@ -38,7 +38,7 @@ NOT_REPLICATED = Kind(
 MOVED_MEANWHILE = Kind(
     name="leader-moved-meanwhile",
     records="those whose send ended after another broker was seen to lead its partition, and began "
-    "before that or before the deposed leader's end",
+    "before that or before the stale leader's end",
 )
 STALE_METADATA = Kind(
     name="stale-metadata",
@@ -49,7 +49,7 @@ UNCLEAN_ELECTION = Kind(
     name="unclean-election",
     records="those whose partition came to be led by a broker outside its ISR, and outside an ISR "
     "of the time between the send's begin and its ack (or first delivery), and in none seen from "
-    "then to that election; sends to the deposed leader before its end count as before the change; "
+    "then to that election; sends to the stale leader before its end count as before the change; "
     "who is in the ELR (KRaft) counts as in the ISR",
 )
 OLD_ISR = Kind(

@@ -1,4 +1,4 @@
-"""All that causes are found from: what happened in a run, and its configuration."""
+"""What causes are derived from: the events of a run, and its configuration."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from analysis.stored.member_stops import Stop
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """What happened in a run."""
+    """The events of a run, and its configuration."""
 
-    facts: Facts  # as known
+    facts: Facts
     happened: Happened
     kafka: Kafka = field(default_factory=Kafka)
     partitions: tuple[Partition, ...] = ()

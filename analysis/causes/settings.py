@@ -1,14 +1,14 @@
-"""Which values a setting of the topic may have had in a stretch of time.
+"""The values that a setting of the topic may have had in a stretch of time.
 
     topic: unclean.leader.election.enable = false    set-config to true, 5 s to 9 s
     =>  "false" at 4 s; "true" at 6 s; either from 4 s to 6 s
 
-The topic's own setting goes before the brokers', whichever was changed last. A change is in force
-from when it was proved until its healing began; while it is made, or undone, either value may be.
+The topic's own setting overrides the brokers', whichever changed last. A change is in force from
+its proof until its healing begins; while it is made or undone, either value may be.
 
-Whether an election may be unclean is the controller's to decide: with KRaft its own setting stands
-where the brokers' does with ZooKeeper, and below 3.9 none counts there (KAFKA-12670). A fault that
-asks for an unclean election allows it for as long, whatever is set.
+The controller decides whether an election may be unclean: with KRaft by its own setting, with
+ZooKeeper by the brokers', and with KRaft below 3.9 by none (KAFKA-12670). A fault that asks for an
+unclean election allows it while it is in force, whatever is set.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def unclean_allowed(
 
 
 def _does_nothing(seen: Seen, key: str) -> bool:
-    """Whether nobody looks at a setting, in such a Kafka."""
+    """Whether this Kafka ignores a setting."""
     return key == UNCLEAN and not seen.kafka.configures_unclean
 
 

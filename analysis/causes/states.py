@@ -1,26 +1,26 @@
-"""Who led a partition and who was in its ISR, from look to look, and when nobody could tell.
+"""Who led a partition and who was in its ISR at each look, and when that is not known.
 
     view at 1 s: kafka1 leads, epoch 4, ISR 1 2 3    view at 5 s: kafka2 leads, epoch 5, ISR 2 3
     =>  two states; the change between them lies between the look before 5 s and 5 s
 
-A *state* holds from its view until the next one. A change is seen late, so it counts from its view
-on where that permits more, and from the look before (`since_ns`) where a member must have been
-*outside* the ISR.
+A *state* holds from its view until the next one. A look sees a change late: the change counts from
+its view on where that permits more, and from the look before (`since_ns`) where a member must have
+been *outside* the ISR.
 
-A *blind stretch* in which neither leader nor epoch changed hid nothing. One in which the epoch rose
-by one at most hid no leaders, but perhaps ISRs. Any other one, and a leader epoch that rose by more
-than one between two looks, may have *hidden* leaders and ISRs; unless what is seen explains it:
-each replica that left the ISR raises it by one, and so does another leader. Where no epoch is
-known, a blind stretch hides.
+A *blind stretch* without a change of leader or epoch hid nothing. One in which the epoch rose by at
+most one hid no leaders, but perhaps ISRs. Any other one may have *hidden* leaders and ISRs, and so
+may a leader epoch that rose by more than one between two looks, unless the views explain it: each
+replica that leaves the ISR raises it by one, and so does a new leader. Without known epochs every
+blind stretch hides.
 
-Where the look before a change is not written down, it came two looks before at most, or before the
-blind stretch that the change was seen after. What was so before a partition's first view is hidden.
+If the look before a change is not recorded, it came at most two looks before, or before the blind
+stretch that ended with the change. The time before a partition's first view is hidden.
 
-An empty ISR is none that anybody told (a broker that knows no leader says so): it is not known.
-Where the view tells the eligible leaders as well (KRaft, KIP-966) it is a state: nobody is in sync.
+An empty ISR is an unknown one (a broker that knows no leader answers so). If the view has the
+eligible leaders as well (KRaft, KIP-966), it is a state: no replica is in sync.
 
     kafka1 leads, ISR 1, ELR 2    =>  *eligible* are 1 and 2: both have all that is committed
-    the same, no ELR told, min.insync.replicas 2, of a Kafka that has ELRs
+    the same, no ELR in the view, min.insync.replicas 2, of a Kafka that has ELRs
                                   =>  others than kafka1 may be eligible, which is not known
 
 `went_back`: before this state the committed metadata of the partition went back to an older one
@@ -37,7 +37,7 @@ from itertools import islice, pairwise
 from typing import Any
 
 Row = Mapping[str, Any]
-SEEN_WITHIN_NS = 10**8  # what was so when blindness ended is written down within two looks
+SEEN_WITHIN_NS = 10**8  # two looks: the first view after a blind stretch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,17 +47,17 @@ class State:
     time_ns: int
     since_ns: int  # the last look that may have shown another state
     leader: str | None
-    isr: frozenset[str]  # empty: not known, unless the ELR is told
+    isr: frozenset[str]  # empty: not known, unless the ELR is known
     epoch: int | None
     controller: str | None = None
-    elr: frozenset[str] | None = None  # None: not told
+    elr: frozenset[str] | None = None  # None: not known
     partition_epoch: int | None = None  # rises with each change of the partition (KRaft)
     went_back: bool = False
-    guessed: bool = False  # others than the ISR may be eligible: nobody told
+    elr_unknown: bool = False  # others than the ISR may be eligible
 
     @property
-    def told(self) -> bool:
-        """Whether it is known who was in the ISR."""
+    def isr_known(self) -> bool:
+        """Whether the ISR is known."""
         return bool(self.isr) or self.elr is not None
 
     @property
@@ -115,8 +115,8 @@ class Partition:
         return self.states[place - 1] if place else None
 
     def before(self, time_ns: int) -> State | None:
-        """The last state that was seen before a moment, and of which the ISR is known."""
-        return next((s for s in reversed(self.states) if s.time_ns < time_ns and s.told), None)
+        """The last state with a known ISR before a moment."""
+        return next((s for s in reversed(self.states) if s.time_ns < time_ns and s.isr_known), None)
 
     def _after(self, time_ns: int) -> int:
         """The place of the first state that was seen later."""
@@ -133,7 +133,7 @@ class Partition:
             yield state
 
     def certain(self, from_ns: int, to_ns: int | None) -> Iterator[State]:
-        """The same without one that only may have held on until the stretch began."""
+        """The same without a state that may have ended before the stretch began."""
         dark = [
             each for each in self.hidden if each.start_ns < from_ns and each.ends_after(from_ns)
         ]
@@ -168,15 +168,15 @@ class Partition:
     @cached_property
     def hidden(self) -> tuple[Hidden, ...]:
         """The stretches that may have hidden something, in order of time."""
-        found = [*self._unseen_epochs(), *self._dark()]
-        return tuple(sorted(found, key=lambda each: each.start_ns))
+        hidden = [*self._unseen_epochs(), *self._dark()]
+        return tuple(sorted(hidden, key=lambda stretch: stretch.start_ns))
 
     def _unseen_epochs(self) -> Iterator[Hidden]:
-        told = [state for state in self.states if state.epoch is not None]
-        for last, state in pairwise(told):
+        known = [state for state in self.states if state.epoch is not None]
+        for last, state in pairwise(known):
             rose = int(state.epoch or 0) - int(last.epoch or 0)
             # The controller raises it to drop a replica, and once more to elect another leader.
-            left = len(last.isr - state.isr) if state.told else 0
+            left = len(last.isr - state.isr) if state.isr_known else 0
             seen = left + (last.leader != state.leader) * bool(state.leader)
             if rose > max(1, seen):
                 yield Hidden(
@@ -225,8 +225,8 @@ def _next(before: State | None, after: State | None) -> bool:
 def partitions_of(
     views: Iterable[Row], blind: Iterable[Row], count: int, eligible_below: int = 0
 ) -> tuple[Partition, ...]:
-    """What was seen of each of the topic's partitions; rows of the history's tables. Of an ISR with
-    fewer members than `eligible_below` others may be eligible to lead."""
+    """The topic's partitions, by rows of the history's tables. Beside an ISR with fewer members
+    than `eligible_below`, others may be eligible to lead."""
     stretches = ((row["start_ns"], row["end_ns"]) for row in blind)
     dark = tuple(sorted(stretches, key=lambda each: int(each[0])))
     by_number: dict[int, list[State]] = {number: [] for number in range(count)}
@@ -260,12 +260,12 @@ def _state(
         elr=None if elr is None else frozenset(elr),
         partition_epoch=row.get("partition_epoch"),
         went_back=bool(row.get("went_back")),
-        guessed=elr is None and len(isr) < eligible_below,
+        elr_unknown=elr is None and len(isr) < eligible_below,
     )
 
 
 def _since(row: Row, last: State | None, dark: Sequence[tuple[int, int | None]]) -> int:
-    """The look before, where it is not written down."""
+    """The look before, if it is not recorded."""
     if last is None:
         return int(row["time_ns"])
     looked_ns = row["time_ns"] - SEEN_WITHIN_NS
@@ -276,7 +276,7 @@ def _since(row: Row, last: State | None, dark: Sequence[tuple[int, int | None]])
 
 
 def _distinct(states: Sequence[State]) -> Iterator[State]:
-    """Without what only said again what was known; a state of the same moment replaces another."""
+    """The states without repetitions."""
     last: State | None = None
     for state in states:
         if last is None or state != last:

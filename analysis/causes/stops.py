@@ -1,10 +1,10 @@
-"""Stops of a group's members: what was committed for them may be processed by nobody.
+"""Stops of a group's members: no member may process what was committed for them.
 
-A member stops where it dies (its last operation, or the event `dies`), where partitions are revoked
-from it, and where a commit of its got no answer: then it gives up its batch.
+A member stops when it dies (its last operation, or the event `dies`), when partitions are revoked
+from it, and when its commit gets no answer: then it gives up its batch.
 
-Where a group began is not known if auto.offset.reset is not told, or if a client that commits by
-itself died: it may have stored the offsets of records that its worker had not written down.
+It is not known where a group began if auto.offset.reset is not known, or if a client with automatic
+commits died: it may have stored the offsets of records that its worker had not recorded.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from analysis.stored.member_stops import DIED
 
 
 def stop_causes(seen: Seen) -> Iterator[Cause]:
-    """A cause for each stop of a member, and for what is not known of where they began."""
+    """One cause per stop of a member, and one if it is not known where the group began."""
     for stop in seen.stops:
         yield Cause(
             kind=MEMBER_STOPPED,
@@ -39,7 +39,7 @@ def stop_causes(seen: Seen) -> Iterator[Cause]:
 
 
 def _begun_unknown(seen: Seen) -> str | None:
-    """Why nobody knows where the group began."""
+    """Why it is not known where the group began."""
     died = [stop for stop in seen.stops if stop.words == DIED]
     if seen.facts.commit is None:
         return None

@@ -1,4 +1,4 @@
-"""The checkers: one family of anomalies a file, with its rules, its words and its promises.
+"""The checkers: one family of anomalies per file, with its rules, its words and its promises.
 
-`anomaly` is what such a file states; `analysis.anomalies` lists them.
+Each file states records of `anomaly`; `analysis.anomalies` lists them.
 """

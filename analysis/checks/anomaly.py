@@ -2,8 +2,8 @@
 
     LATE_ACK = Anomaly(name="late-ack", rules={by_value: late_ack}, …, promises=(…,))
 
-Everything that speaks of anomalies (counts, verdict, page, headline, docs/promises.md) takes it
-from here; `analysis.anomalies` lists the records.
+Counts, verdict, page, headline and docs/promises.md all take their facts about anomalies from these
+records; `analysis.anomalies` lists the records.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def to_look_at(
 
 
 def found_rows(tables: Tables, looked_at: Mapping[Table, Sequence[Anomaly]]) -> DataFrame | None:
-    """One row an anomaly: each table is gone through once, for all rules that look at it. None:
+    """One row per anomaly: each table is gone through once, for all rules that look at it. None:
     there is nothing to look at."""
     parts = []
     for table, anomalies in looked_at.items():

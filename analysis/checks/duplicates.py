@@ -5,18 +5,17 @@
     send a -> ok at 0    final read, complete: a at 0, a at 1                =>  a is a duplicate
     send a -> ok at 0    read: a at 0, a at 0 again    final read: a at 0    =>  a redelivery
 
-A complete final read decides alone. What a consumer read at offset 5 before an unclean election may
-be truncated and then appended anew at offset 9: the log never held two copies, so that is no
-duplicate (it shows as an inconsistent offset). Where the final read is not complete all reads
-together decide: a consumer was handed the value at two offsets, and nothing says otherwise. The
-outcome tells them apart: `in_log`, the complete final read has it twice; `in_reads`, only reads
-together say so.
+A complete final read decides alone. A record that a consumer read at offset 5 before an unclean
+election may be truncated and then appended again at offset 9: the log never held two copies, so
+that is no duplicate (it shows as an inconsistent offset). Without a complete final read all reads
+together decide: a consumer got the value at two offsets, and no read contradicts it. The outcomes:
+`in_log`, the complete final read has it twice; `in_reads`, only the reads together do.
 
-**inconsistent-offset**: an offset does not hold what was said of it.
+**inconsistent-offset**: an offset does not hold the value that an ack or a read named.
 
-`two_values`: two values were acked or read at one partition and offset, one row a place. That is
-certain whatever the final read is. Its `victims` are the values that the complete final read does
-not have there or, where none tells, each of them.
+`two_values`: two values were acked or read at one partition and offset, one row per place. That is
+certain with any final read. Its `victims` are the values that the complete final read does not have
+there or, without one, each of them.
 
     read: a at 0    final read: b at 0                                       =>  inconsistent
     send a -> ok at 0    send b -> ok at 0                                   =>  inconsistent
@@ -30,8 +29,8 @@ complete, or passed the acked offset.
     send a -> ok at 0    final read, complete: a at 0, a at 1                =>  a duplicate only
 
 `read_elsewhere`: a reader was given a value at an offset, and the complete final read has it in
-that partition, but not there. One row a value, of the highest such offset; where its ack named that
-offset as well, it is this, since more was promised of what a reader was given.
+that partition, but not there. One row per value, of the highest such offset. Where the ack named
+that offset as well it is this outcome, since Kafka promises more of what a reader was given.
 
     read: a at 5         final read, complete: a at 1                        =>  inconsistent
     read: a at 0, a at 1    final read, complete: a at 0, a at 1             =>  a duplicate only
@@ -92,7 +91,7 @@ from analysis.frames.signs import Sign
 
 
 def duplicate() -> Rule:
-    """Values with two places, one row a value."""
+    """Values with two places, one row per value."""
     twice = F.col("copies") > 1
     in_reads = ~F.col("complete") & (F.col("lowest_place") != F.col("highest_place"))
     return Rule(
@@ -106,7 +105,7 @@ def duplicate() -> Rule:
 
 
 def misplaced() -> Rule:
-    """Values that are not where their send or its ack said, one row a value."""
+    """Values that are not where their send or its ack said, one row per value."""
     strayed, moved = F.coalesce(_has_strayed(), F.lit(False)), _has_moved()
     apart = ~strayed & _was_read_apart()
     lowest, highest = F.col("lowest_place"), F.col("highest_place")
@@ -152,13 +151,13 @@ def _has_moved() -> Column:
     """Whether a value is in the log, but not where its ack said."""
     elsewhere = F.col("acked_place").isNotNull() & F.col("stayed").isNull()
     kept = offset_of(F.col("acked_place")) >= F.col("log_start")
-    told = F.col("complete") | F.col("passed")
+    decides = F.col("complete") | F.col("passed")
     found = F.col("first_place").isNotNull()
-    return F.coalesce((F.col("sent") == ACKED) & found & elsewhere & kept & told, F.lit(False))
+    return F.coalesce((F.col("sent") == ACKED) & found & elsewhere & kept & decides, F.lit(False))
 
 
 def contested() -> Rule:
-    """Places that two values claim, one row a place."""
+    """Places that two values claim, one row per place."""
     differ = F.col("value") != F.col("other_value")
     return Rule(
         holds=is_contested(),

@@ -1,8 +1,8 @@
 """Integrity: payloads that are not what was sent, and leader epochs that go back.
 
-**corrupt**: a payload of ours was read whose own checksum is wrong; one row a place. It is no
-phantom: somebody sent it, and something changed it. A payload without a checksum of ours is foreign
-(`unparsable`). Only in histories that tell (format 2).
+**corrupt**: a payload of ours was read whose own checksum is wrong; one row per place. It is no
+phantom: a producer sent it, and something changed it. A payload without a checksum of ours is
+foreign (`unparsable`). Only in histories of format 2.
 
     read: a payload of ours, checksum wrong                =>  corrupt
     read: a payload that is none of ours                   =>  a phantom
@@ -17,9 +17,8 @@ before it.
     read 4 of epoch 2, seek to 3, read 3 of epoch 1        =>  nothing
 
 Cannot see: a change that the checksum does not show; an epoch that goes back between two records
-that no one reader was given one after the other; what views say of epochs, which may be what a
-broker knew some time ago. Watermarks that go back
-are analysis.checks.replicas.backwards's.
+that no reader got one after the other; epochs in views, which may be old. Watermarks that go back
+are in analysis.checks.replicas.backwards.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ LAST_NS = 2**63 - 1
 
 
 def corrupt() -> Rule:
-    """Payloads of ours that were changed, one row a place."""
+    """Payloads of ours that were changed, one row per place."""
     return Rule(
         holds=F.col("corrupt"),
         place=F.col("place"),

@@ -1,4 +1,4 @@
-"""Loss: what was acknowledged or delivered, and is not there any more.
+"""Loss: acknowledged or delivered records that the log does not have.
 
 **lost**: a send was acked, a complete final read of its partition does not contain its value, and
 nothing deleted it.
@@ -6,17 +6,17 @@ nothing deleted it.
     send a -> ok at 0    send b -> ok at 1    final read, complete: a          =>  b is lost
     the same, but the final read contains b as well                            =>  nothing
 
-A final read that is not complete proves a loss as well if it *passed* the acked offset: it began at
-or before it, got beyond it, its table is whole, and the value is nowhere. So it is only where no
-second copy can lie further on (an idempotent producer, or no retries); else the ack is wrong at the
-least: an inconsistent offset.
+A final read that is not complete also proves a loss if it *passed* the acked offset: it began at or
+before it, got beyond it, its table is whole, and the value is nowhere. This needs that no second
+copy can lie further on (an idempotent producer, or no retries); otherwise it proves a wrong ack: an
+inconsistent offset.
 
     send a -> ok at 0    final read, stopped at 5: nothing at 0, no retries    =>  a is lost
     the same, but stopped at 0                                                 =>  a is unseen
 
-`other_value` is what the final read has at the acked offset instead.
+`other_value` is the value of the final read at the acked offset.
 
-`delivered_before`: a consumer had been handed the record; `never_delivered`: none had.
+`delivered_before`: a consumer had got the record; `never_delivered`: none had.
 
 **vanished**, the reader's twin: a read or lookup delivered a value during the load, and a complete
 final read does not contain it, whether the send was acked or not.
@@ -24,20 +24,19 @@ final read does not contain it, whether the send was acked or not.
     send a -> info       read: a at 0         final read, complete: nothing    =>  a has vanished
                          read: a at 0         final read, complete: nothing    =>  a phantom only
 
-**unacknowledged-lost**: the send asked for no ack (acks=0), and a complete final read of a log that
-was never cut at its start does not contain its value. Nothing was promised; it is counted apart.
+**unacknowledged-lost**: the send had acks=0, and a complete final read of a log that begins at 0
+does not contain its value. Kafka promises nothing; it is counted apart.
 
     send a -> written, no ack    final read, complete: nothing    =>  a is unacknowledged-lost
 
 **unseen**: acked and not found, but the final read of the partition is missing or not complete, and
-did not pass the acked offset. Whether the record is lost cannot be told: it is never called lost.
+did not pass the acked offset. Whether the record is lost is not known: it is never called lost.
 
     send a -> ok at 0    final read, stopped early: nothing                    =>  a is unseen
 
 Cannot see: records below the log's start (deleted by retention; never called lost or vanished; an
 ack without offset counts as unseen when the log does not start at 0); the loss of sends that ended
-info. A value found in
-another partition than it was sent to is no loss but an inconsistent offset.
+info. A value in another partition than it was sent to is an inconsistent offset, not a loss.
 """
 
 from __future__ import annotations

@@ -1,38 +1,37 @@
-"""Order: what was sent later lies before what was sent earlier.
+"""Order: a later send lies before an earlier one.
 
 **reordered**: two acked sends of one client to one partition, and the record of the later one lies
-before that of the earlier one. One row for each record that was overtaken: the earlier one. It is
-the one that moved: its send was repeated while later ones went through, so whether that was
-permitted is a question about its own time; of the others there may be any number. `other_value` and
-`other_place` are the latest of those before it.
+before that of the earlier one. One row per overtaken record, the earlier one. It is the one that
+moved: its send was repeated while later ones went through, so its own time decides whether that was
+permitted. Any number of records may have overtaken it; `other_value` and `other_place` are the
+latest of them.
 
     send 1 -> ok at 1    send 2 -> ok at 0    final read: 2, 1               =>  1 is reordered
     send 1 -> ok at 0    send 2 -> ok at 1    final read: 1, 2               =>  nothing
     the first, but the final read has 2 only                                 =>  1 is lost, no more
     send 1 -> ok at 2    send 2 -> ok at 1    final read: 1, 2, 1            =>  a duplicate only
 
-A record counts at its first place. So the earlier one must have been read from its partition's
-start: the final read is complete, or had read all that lies before; and no copy of it can lie below
-the log's start. A client is a producer (the high bits of its values) and an instance of it; where a
-history does not tell instances, it is the producer, unless producers have a transactional.id: then
-a worker may have replaced its client under the same name, and nothing is judged.
+A record counts at its first place. So the final read must be complete or have read everything
+before the earlier record, and no copy of it can lie below the log's start. A client is a producer
+(the high bits of its values) and an instance of it. In a history without instances it is the
+producer, unless producers have a transactional.id: then a worker may have replaced its client under
+the same name, and nothing is judged.
 
 **real-time-violation**: a send began after another one was acked, by whichever clients, and its
-record lies before the other's. One row for each record that lies behind; `other_value` is the one
-before it whose send began last.
+record lies before the other's. One row per record that lies behind; `other_value` is the one before
+it whose send began last.
 
     send 1 -> ok at 1, at 10 ms    send 2 from 20 ms on -> ok at 0           =>  1 violates it
     the same, but send 2 began at 5 ms                                       =>  1 is reordered only
     the same, but the final read has 1 elsewhere than acked                  =>  a wrong offset
 
-Only records that the final read has where they were acked, and nowhere before: what was appended
-after an ack lies behind what was acked, as long as that stays where it is. Ends of sends in
-transactions are their commits' ends, which are later than the acks: fewer pairs, none wrong.
+It counts only records that the final read has where they were acked, and nowhere before: a record
+that is appended after an ack lies behind the acked one, as long as that stays in its place. Sends
+in transactions end with their commits, later than the acks: fewer pairs, none wrong.
 
-Cannot see: records whose send ended info; the order within a log's part that is gone, deleted or
-not read; a record that was out of order until a later look found it elsewhere; acks without an
-offset (real time).
-"""
+Cannot see: records whose send ended info; the order within a part of the log that was
+deleted or not read; a record that was out of order until a later look found it elsewhere; acks
+without an offset (real time)."""
 
 from __future__ import annotations
 

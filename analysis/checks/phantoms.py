@@ -1,17 +1,17 @@
-"""Phantoms: a value was read that certainly was never written.
+"""Phantoms: a read returned a value that was certainly never written.
 
     send a -> fail    read or final read: a             =>  a is a phantom (send_failed)
                       read or final read: a             =>  a is a phantom (never_sent)
                       read: a payload that is no value  =>  a phantom (unparsable), one an offset
                       read: one of ours, but changed    =>  corrupt (analysis.checks.integrity)
 
-A send that ended info may be read: nobody knows how it ended. Only a certain *fail* can be
-contradicted, and a value of which no producer recorded that it was begun.
+A send that ended info may be read, since its end is not known. A read contradicts only a certain
+*fail*, and the record of all producers that they never began to send the value.
 
-A failed send's record may be in the log all the same if its transaction was aborted, whatever error
-the record itself had, unless it never left the client (`NOT_IN_LOG`).
+The record of a failed send may be in the log if its transaction was aborted, whatever its own
+error, unless it never left the client (`NOT_IN_LOG`).
 
-Cannot see: a phantom that nobody read; a foreign record whose payload happens to be one of ours.
+Cannot see: a phantom that no reader got; a foreign record whose payload happens to be one of ours.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def phantom() -> Rule:
 
 
 def unparsable() -> Rule:
-    """Payloads that are no values of ours, one row a place."""
+    """Payloads that are no values of ours, one row per place."""
     return Rule(
         holds=F.col("garbled_ns").isNotNull() & ~F.col("corrupt"),
         place=F.col("place"),

@@ -1,7 +1,7 @@
-"""Polls: what readers pass over or are given again, and offsets of the log that hold nothing.
+"""Polls: records that readers pass over or get again, and offsets of the log without a record.
 
 A reader is a consumer that follows the log, a member of a group, or a final read; each partition is
-looked at by itself, in the reader's own order. Nothing is concluded over a move: a partition
+checked by itself, in the reader's own order. A move proves nothing: a partition
 assigned or revoked, an assign or a seek, a reset that the client reported.
 
 **poll-skip**: two successive records of a reader, and between them the log has another.
@@ -12,35 +12,34 @@ assigned or revoked, an assign or a seek, a reset that the client reported.
     assigned    poll 0    revoked, assigned    poll 2             =>  nothing: moved
     read 0, 2    final read: 0, 1, and another value at 2         =>  nothing: it was another log
 
-The second record must be where the final read has it: logs are only ever cut at their end, so what
-lies below it then was there already when it was read. Where the first one is no longer what was
-read, the log was cut, and what was put there instead is below the position of a reader that went on
-as if nothing had happened (`put_under`).
+The second record must be where the final read has it: logs are cut only at their end, so the
+records below it were already there when it was read. If the final read has another value at the
+first place, the log was cut, and the new record there is below the position of a reader that simply
+went on (`put_under`).
 
     read a at 0, c at 1    final read: b at 0, c at 1             =>  b was put under the reader
     read a at 0, b at 0, c at 1    the same final read            =>  nothing: it went back
 
 **poll-back**: the next record of a reader is at a lower offset (`went_back`) or at the same one
-(`repeats`). Only in histories that tell of moves and resets (format 2). A reader that comes to a
-new leader whose log was cut goes back to where it agrees with it (KIP-320): that is seen by the
-epochs, and by what the final read has instead.
+(`repeats`). Only in histories with moves and resets (format 2). A reader that comes to a new leader
+whose log was cut goes back to where both agree (KIP-320): the epochs show that, and the other value
+in the final read.
 
     read 2, 0, 1                                                  =>  went back, from 2 to 0
     read 2    seek to 0    read 0, 1                              =>  nothing: moved
     read 2, then 1 of a later epoch    final read: another at 2   =>  nothing: the log was cut
 
-**hole**: an offset between the log's start and its end holds no record, where only records take
-offsets: no transactions, no compaction. One row a hole, at its first offset; `other_offset` is
+**hole**: an offset between the log's start and its end has no record, although only records take
+offsets: no transactions, no compaction. One row per hole, at its first offset; `other_offset` is
 where the log goes on.
 
     final read, complete: 0, 2                                    =>  a hole at 1
     final read, complete, of a log that begins at 2: 2, 3         =>  nothing
 
-Cannot see: what was skipped before the first record of a reader of which nobody told where it was
-put, as of a member of a group; what is not in the final read (a record
-that was skipped and comes later counts as skipped); holes of a log of which nothing at all was
-read; in format 1, what went back, and skips of consumers with auto.offset.reset=latest, which may
-lose their place and go on at the log's end.
+Cannot see: skips before the first record of a reader with an unknown start, such as a member of a
+group; records that the final read lacks (a record that was skipped and comes later counts as
+skipped); holes of a log without any read; in format 1, readers that go back, and skips of consumers
+with auto.offset.reset=latest, which may lose their place and go on at the log's end.
 """
 
 from __future__ import annotations
@@ -87,7 +86,7 @@ def skipped_over() -> Rule:
 
 
 def went_back() -> Rule:
-    """Steps to a place that the reader had passed, one row a step."""
+    """Steps to a place that the reader had passed, one row per step."""
     return Rule(
         holds=F.col("odd") == "back",
         place=_place(),

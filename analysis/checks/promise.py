@@ -1,4 +1,4 @@
-"""A promise: under which configuration which records of an anomaly are permitted, why, by whom.
+"""A promise: the records of an anomaly that a configuration permits or forbids, and the source.
 
     permitted(when("retries", lambda facts: facts.retries > 0), "A send is repeated.", SEMANTICS)
     permitted(ALWAYS, "Only the leader had it.", ACKS, by=ANOTHER_LEADER)

@@ -1,14 +1,14 @@
-"""The rules of anomalies over one history, in Spark: what is found, and its evidence.
+"""The rules of anomalies over one history, in Spark: the rows found, and their evidence.
 
     rules = Rules(history, ANOMALIES)
     rules.found()       what every rule finds, as rows of analysis.frames.evidence.rows
     rules.evidence()    the same with leader, faults and permission: schema.EVIDENCE
     rules.fates         what became of each value, which rules of values look at
-    rules.forget()      nothing is kept any more
+    rules.forget()      frees what is kept
 
-    Rules(history, ANOMALIES, left=left)    asked of suspects alone (analysis.frames.left)
+    Rules(history, ANOMALIES, left=left)    for suspects only (analysis.frames.left)
 
-Pure DataFrame -> DataFrame; nothing is computed before somebody collects or writes it.
+Pure DataFrame -> DataFrame; nothing is computed before a caller collects or writes it.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Rules:
             kept.unpersist()
 
     def found(self) -> DataFrame | None:
-        """One row an anomaly, without what is known around them; None: there is nothing to look
+        """One row per anomaly, without what is known around them; None: there is nothing to look
         at."""
         if self._left is None:
             return found_rows(self.tables, to_look_at(self._anomalies))
@@ -104,6 +104,6 @@ class Rules:
         return reduce(DataFrame.unionByName, made) if made else None
 
     def evidence(self) -> DataFrame | None:
-        """One row an anomaly, schema.EVIDENCE; None: there is nothing to look at."""
+        """One row per anomaly, schema.EVIDENCE; None: there is nothing to look at."""
         found = self.found()
         return None if found is None else evidence(found, self._history)

@@ -1,4 +1,4 @@
-"""What the checks must know of a run: a row of schema.RUNS, made of what the driver holds."""
+"""The facts about a run that the checks need: a row of schema.RUNS, made by the driver."""
 
 from __future__ import annotations
 
@@ -161,8 +161,8 @@ def _moves(run: Run) -> Iterator[dict[str, Any]]:
         position = None
         if event["event"] in ("position", "reset"):
             numbers = [event["partition"]]
-            told = event["position"] if event["event"] == "position" else None
-            position = None if told is None or told < 0 else told
+            put_at = event["position"] if event["event"] == "position" else None
+            position = None if put_at is None or put_at < 0 else put_at
         elif event["event"] in ("assigned", "revoked"):
             numbers = partitions_named(event["text"])
         else:

@@ -5,18 +5,17 @@
     send a -> ok    lookup a -> fail at its deadline    final read: nothing     =>  stale, never
     send a -> ok    lookup a -> ok                                              =>  nothing
 
-A miss *lasted* from the ack until a consumer was first given the record: 0 if one had been given it
-before the ack was there (so that some saw it, and the look-up did not), null if none ever was.
+A miss *lasted* from the ack until a consumer first got the record: 0 if one had got it before the
+ack, null if none ever did.
 
     ack at 1.0 s    lookup a -> fail at 2.0 s    read: a at 2.4 s               =>  lasted 1.4 s
     read: a at 0.9 s    ack at 1.0 s    lookup a -> fail at 2.0 s               =>  lasted 0 s
     ack at 1.0 s    lookup a -> fail at 2.0 s    final read: a                  =>  lasted null
 
-One that never appeared is *lost* or *unseen* as well: the look-up saw first what the final read
-proves or cannot prove.
+A record that never appeared is *lost* or *unseen* as well, by the final read.
 
-Cannot see: a look-up that never ended, because its worker died; anything about records that no
-look-up was made for (the `stream` workload makes none).
+Cannot see: a look-up that never ended, because its worker died; records without a look-up (the
+`stream` workload makes none).
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from analysis.frames.signs import Sign
 
 
 def stale_read() -> Rule:
-    """Acked records that a look-up missed, one row a record."""
+    """Acked records that a look-up missed, one row per record."""
     appeared, late = F.col("delivered_ns").isNotNull(), F.col("first_place").isNotNull()
     lasted_ns = F.when(appeared, F.greatest(_since_the_ack(), F.lit(0)))
     return Rule(

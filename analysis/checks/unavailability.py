@@ -1,4 +1,4 @@
-"""Unavailability windows: stretches in which somebody tried and nobody succeeded.
+"""Unavailability windows: stretches with attempts and without a success.
 
 Per partition and kind. **produce**: the attempts are sends, from invoke to their end however they
 ended; a success is an ack. **consume**: an attempt is an acked record that is still in the log,
@@ -8,28 +8,28 @@ processed it; a success is any record that a member processed.
 
     threshold 500 ms    acks at 1.0 s and 3.0 s    sends outstanding from 1.2 s to 3.0 s
     =>  one produce window, 1.2 s to 3.0 s
-    the same, but nothing outstanding between 1.2 s and 2.9 s   =>  nothing: nobody tried
+    the same, but nothing outstanding between 1.2 s and 2.9 s   =>  nothing: no attempts
 
     threshold 500 ms    processed at 1.0 s and 3.0 s    a record acked at 1.2 s, processed at 3.0 s
-    =>  one process window, 1.2 s to 3.0 s, whoever else was given the record meanwhile
+    =>  one process window, 1.2 s to 3.0 s, whatever other members got meanwhile
     the same, but the record is acked at 2.9 s                  =>  nothing: there was nothing to do
 
 A record that no member ever processed waits until the group has processed a later offset: from then
-on it is passed over (skipped, docs/anomalies.md), and no pause is due to it. Nor does one wait that
-lies before the lowest offset that the group processed: it may have begun after it
+on it is passed over (skipped, docs/anomalies.md), and causes no pause. A record before the lowest
+offset that the group processed does not wait: the group may have begun after it
 (auto.offset.reset=latest).
 
 A window lies between two successive successes (or the start or end of the load and a success). It
-begins with the first attempt after the one and ends with the last before the other; where
-nothing is attempted for the threshold or longer it ends early, and another may begin. Shorter
-pauses do not end it: a client that fails at once and tries again every 100 ms is in an outage. No
-window is shorter than the threshold.
+begins with the first attempt after the one and ends with the last before the other. A stretch of
+the threshold or longer without attempts ends it early, and another may begin. Shorter pauses do not
+end it: for a client that fails at once and retries every 100 ms, writes are unavailable. No window
+is shorter than the threshold.
 
 All stretches of the threshold and longer are found from the first and last success in each slice
 of time as long as the threshold: two successes in one slice are closer than that, so no row is
 sorted or shuffled to find them.
 
-Cannot see: an outage in which nobody tried; one shorter than the threshold; who was at fault, the
+Cannot see: unavailability without attempts, or shorter than the threshold; whether the cause is the
 cluster or the clients' starved host (run.json `host` says how starved it was); a group that only
 skips; after a truncation, records that are never processed and lie below what was.
 """
@@ -109,7 +109,7 @@ def gaps(history: History) -> DataFrame:
 
 
 def attempts(fates: DataFrame, gaps: DataFrame, runs: DataFrame) -> DataFrame:
-    """What was attempted in each gap, one row an attempt, cut to the gap: start_ns, end_ns.
+    """What was attempted in each gap, one row per attempt, cut to the gap: start_ns, end_ns.
 
     A send that was open when its producer died was attempted until then.
     """

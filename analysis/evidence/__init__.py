@@ -1,1 +1,1 @@
-"""What is known around what Spark found, told by the driver: the same columns, by numpy."""
+"""The columns of evidence around the rows that Spark found, computed by the driver with numpy."""

@@ -1,11 +1,10 @@
 """Evidence of found rows: analysis.frames.evidence.evidence, by numpy.
 
-    table = evidence(found, facts)    schema.EVIDENCE, of rows of one run whose facts (a row of
-                                      schema.RUNS) these are
+    table = evidence(rows, facts)    schema.EVIDENCE, of rows of one run; `facts`: its row of
+                                     schema.RUNS
 
-Spark would look through all leaders and faults of the run for each row, uncompiled; here rows lie
-in the order of time, and each leader has its stretch of them.
-"""
+Spark would compare each row with all leaders and faults of the run, uncompiled; here rows are
+sorted by time, and each leader has its stretch of them."""
 
 from __future__ import annotations
 
@@ -31,8 +30,7 @@ _SECONDS = {"time_s": "time_ns", "sent_s": "sent_ns", "acked_s": "acked_ns"} | {
 
 
 def evidence(table: pa.Table, facts: Row) -> pa.Table:
-    """Rows of analysis.frames.evidence.rows, at least the columns of found_rows.COLUMNS, with
-    everything that is known of them."""
+    """Rows of analysis.frames.evidence.rows, with at least found_rows.COLUMNS, as evidence."""
     found = Found(table)
     columns = {
         **{name: table[name] for name in SCHEMA.names if name in table.column_names},
@@ -47,36 +45,36 @@ def evidence(table: pa.Table, facts: Row) -> pa.Table:
 
 
 def _places(found: Found) -> dict[str, pa.Array]:
-    value, known = found.number["value"], found.known["value"]
+    value, has_value = found.number["value"], found.known["value"]
     low = (1 << OFFSET_BITS) - 1
-    told = {
+    columns = {
         "partition": (found.number["partition"], found.known["partition"]),
         "offset": (found.number["place"] & low, found.known["place"]),
         "other_partition": (found.number["other_partition"], found.known["other_partition"]),
         "other_offset": (found.number["other_place"] & low, found.known["other_place"]),
-        "producer": (value >> SEQUENCE_BITS, known),
-        "sequence": (value & ((1 << SEQUENCE_BITS) - 1), known),
+        "producer": (value >> SEQUENCE_BITS, has_value),
+        "sequence": (value & ((1 << SEQUENCE_BITS) - 1), has_value),
     }
-    return {name: pa.array(number, mask=~there) for name, (number, there) in told.items()}
+    return {name: pa.array(number, mask=~known) for name, (number, known) in columns.items()}
 
 
 def _seconds(found: Found, start_ns: int) -> dict[str, pa.Array]:
-    told = {
+    seconds = {
         name: pa.array((found.number[ns] - start_ns) / 1e9, mask=~found.known[ns])
         for name, ns in _SECONDS.items()
     }
     lasted = pa.array(found.number["lasted_ns"] / 1e9, mask=~found.known["lasted_ns"])
-    return {**told, "lasted_s": lasted}
+    return {**seconds, "lasted_s": lasted}
 
 
 def _sent(found: Found) -> Numbers:
-    """Places among its names, 0 where it was never sent."""
+    """The place of each row's name, 0 if the value was never sent."""
     at = np.searchsorted(list(SENT_NAMES), found.number["sent"]) + 1
     return np.where(found.known["sent"] & np.isin(found.number["sent"], list(SENT_NAMES)), at, 0)
 
 
 def _leader(found: Found, states: Sequence[Row]) -> dict[str, pa.Array]:
-    """Who led at that moment, as far as was seen."""
+    """The known leader at the moment of each row."""
     now = found.number["time_ns"]
     led = np.zeros(len(found), dtype=np.int64)
     timed = np.flatnonzero(found.known["time_ns"] & found.known["partition"])
@@ -103,7 +101,7 @@ def _taken(words: Sequence[Any], place: Numbers) -> pa.Array:
 
 
 def _faults(found: Found, faults: Sequence[Row]) -> dict[str, pa.Array]:
-    """Those in force between the send and that moment, and the first that was injected later."""
+    """The faults in force between the send and the moment of each row, and the first later one."""
     now, timed = found.number["time_ns"], found.known["time_ns"]
     sent = found.known["sent_ns"]
     since = np.where(sent, np.minimum(now, found.number["sent_ns"]), now)

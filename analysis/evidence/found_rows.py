@@ -1,5 +1,5 @@
-"""Rows of analysis.frames.evidence.rows as numpy has them: each column's numbers, and which of them
-are known. Texts are numbers as well, by their places in a list.
+"""Rows of analysis.frames.evidence.rows in numpy: the numbers of each column, and a mask of the
+known ones. Texts are numbers, too: their places in a list.
 
     rows = Found(table)
     rows.number["time_ns"]    0 where it is null
@@ -54,21 +54,21 @@ class Found:
         return self.number[place] >> OFFSET_BITS, self.known[place]
 
     def _first_of(self, name: str, columns: tuple[tuple[Numbers, Mask], ...]) -> None:
-        """A column: of each row, the first of these that is known."""
-        of, known = columns[-1]
-        for number, there in reversed(columns[:-1]):
-            of, known = np.where(there, number, of), known | there
-        self.number[name], self.known[name] = of, known
+        """Add a column: the first known value of these columns."""
+        first, known = columns[-1]
+        for number, has_number in reversed(columns[:-1]):
+            first, known = np.where(has_number, number, first), known | has_number
+        self.number[name], self.known[name] = first, known
 
     def are(self, text: str, words: list[str]) -> Mask:
-        """Which rows have one of these words; null is none of them."""
+        """A mask of the rows with one of these words; null is none of them."""
         known, place = self.text[text]
         which: Mask = np.isin(place, [known.index(word) for word in words if word in known])
         return which
 
 
 def numbers(column: pa.ChunkedArray) -> tuple[Numbers, Mask]:
-    """A column's numbers, 0 for null, and which are not null."""
+    """A column's numbers, 0 for null, and a mask of the others."""
     filled: Numbers = pc.fill_null(column.cast(pa.int64()), 0).to_numpy()
     known: Mask = pc.is_valid(column).to_numpy()
     return filled, known

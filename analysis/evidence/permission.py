@@ -1,10 +1,10 @@
-"""Which cause permits a row of evidence: analysis.frames.permission's rule, by numpy.
+"""The cause that permits a row of evidence: analysis.frames.permission's rule, by numpy.
 
-    permitting(found, causes)    of each row, the place of its cause among `causes`; -1: none
+    permitting(found, causes)    by row, the place of its cause among `causes`; -1: none
 
 `causes` are rows of schema.CAUSE, sure ones first: the first that permits a row is its cause. A
-cause is held against the undecided rows of its anomalies and its partition alone, since a run may
-have many of both. What is null passes or does not pass as there.
+cause is compared with the undecided rows of its anomalies and its partition only, since a run may
+have many of both. Nulls pass or do not pass as in that rule.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Cause = Mapping[str, Any]  # a row of schema.CAUSE
 
 
 def permitting(found: Found, causes: Sequence[Cause]) -> Numbers:
-    """Of each row, the place of the first cause that permits it, or puts it in doubt; -1: none."""
+    """By row, the place of the first cause that permits it or puts it in doubt; -1: none."""
     decided = np.full(len(found), -1)
     if not causes or not len(found):
         return decided
@@ -39,14 +39,14 @@ def permitting(found: Found, causes: Sequence[Cause]) -> Numbers:
 
 
 class _Places:
-    """Rows by what they are about."""
+    """Rows by anomaly and partition."""
 
     def __init__(self, found: Found, without_record: Mask) -> None:
         self._words, of = found.text["anomaly"]
         self._all = [np.flatnonzero(of == number) for number in range(len(self._words))]
         here = np.where(found.known["partition"], found.number["partition"], -1)
         self._here = [_by_number(here, rows) for rows in self._all]
-        # A record that was read elsewhere is about that partition, too.
+        # A record that was read elsewhere counts for that partition, too.
         elsewhere = found.known["other_partition"] & without_record
         there = np.where(elsewhere, found.number["other_partition"], -1)
         self._there = [_by_number(there, rows) for rows in self._all]
@@ -69,9 +69,9 @@ class _Places:
 def _by_number(numbers: Numbers, rows: Numbers) -> dict[int, Numbers]:
     """Rows by their number; those without one (-1) are left out."""
     rows = rows[np.argsort(numbers[rows], kind="stable")]
-    told, starts = np.unique(numbers[rows], return_index=True)
+    distinct, starts = np.unique(numbers[rows], return_index=True)
     parts = np.split(rows, starts[1:])
-    return {int(number): part for number, part in zip(told, parts, strict=False) if number >= 0}
+    return {int(number): part for number, part in zip(distinct, parts, strict=False) if number >= 0}
 
 
 class _Records:
@@ -83,10 +83,10 @@ class _Records:
         lengths = pc.fill_null(pc.list_value_length(victims), 0).to_numpy(zero_copy_only=False)
         self._count: Numbers = np.where(own, 1, lengths).astype(np.int64)
         self._first: Numbers = np.cumsum(self._count) - self._count
-        told = pa.chunked_array([pc.list_flatten(victims)])
+        records = pa.chunked_array([pc.list_flatten(victims)])
         self._own, self._is_own = own, np.repeat(own, self._count)
         begun, known, given = (
-            numbers(pc.struct_field(told, name)) for name in ("sent_ns", "known_ns", "delivered")
+            numbers(pc.struct_field(records, name)) for name in ("sent_ns", "known_ns", "delivered")
         )
         self._begun_ns = self._mixed(found.number["sent_ns"], begun[0])
         self._begun = self._mixed(found.known["sent_ns"], begun[1])
@@ -113,9 +113,9 @@ class _Records:
             permitted &= (self._known_ns[at] >= since) | ~self._known[at]
         if (until := cause["known_until_ns"]) is not None:
             permitted &= (self._known_ns[at] <= until) | ~self._known[at]
-        told: Mask = np.zeros(len(rows), dtype=bool)
-        told[of[permitted]] = True
-        return told
+        mask: Mask = np.zeros(len(rows), dtype=bool)
+        mask[of[permitted]] = True
+        return mask
 
     @property
     def none(self) -> Mask:
@@ -141,7 +141,7 @@ def _permits(found: Found, records: _Records, cause: Cause, rows: Numbers) -> Ma
     if cause["brokers"]:
         lacked_by, of = found.text["lacked_by"]
         brokers = set(cause["brokers"])
-        covered = [n for n, told in enumerate(lacked_by) if brokers.issuperset(told.split(","))]
+        covered = [n for n, names in enumerate(lacked_by) if brokers.issuperset(names.split(","))]
         permitted &= np.isin(of[rows], [-1, *covered])  # -1: not known
     if cause["process"] is not None:
         permitted &= _stopped(found, cause)[rows]

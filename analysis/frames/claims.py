@@ -1,13 +1,13 @@
-"""Who claims a place: the values that were acked, read or held there, and when their sends began.
+"""The values that claim a place, since they were acked, read or held there, and their sends.
 
     send a -> ok at 0    final read: b at 0    =>  place 0/0 is claimed by a and by b
 
-Of a few places only: those at which a check found something. Their rows come out of the operations
-by a broadcast join, so that nothing large is shuffled for them.
+They are computed for the few places at which a check found something. A broadcast join takes their
+rows out of the operations, so that nothing large is shuffled.
 
-A *victim* is a value that should be at a place and is not, or not for all: where the complete final
-read tells which value is there, each other one, else each of them. Whether an anomaly at a place is
-permitted is a question about its victims.
+A *victim* is a value that should be at a place and is not, or not for all readers: if the complete
+final read has one of the values, each other one, else each of them. The victims decide whether an
+anomaly at a place is permitted.
 """
 
 from __future__ import annotations
@@ -64,15 +64,15 @@ def with_claims(few: DataFrame, operations: DataFrame, values: DataFrame) -> Dat
 def contested(
     few: DataFrame, operations: DataFrame, values: DataFrame, runs: DataFrame
 ) -> DataFrame:
-    """`few`, as `odd` has them, with the `victims` of each place, `known_ns`, when the first of the
-    values was known to be there, and `corrupt`: a payload of ours was read there that something had
-    changed.
+    """`few`, rows of `odd`, with the `victims` of each place, with `known_ns`, the time of the
+    first ack or read of a value there, and with `corrupt`: a changed payload of ours was read
+    there.
 
-    Of a victim it matters since when all of the ISR had it. Under acks=1 its ack does not say so,
-    only a read does: nobody is given a record before all of the ISR has it.
+    It matters since when all of the ISR had a victim. Under acks=1 its ack does not show that, only
+    a read does: no reader gets a record before all of the ISR has it.
     """
-    told = runs.select("run_id", "ends", "acks_of_leader", F.col("corrupt").alias("changed"))
-    ends = F.broadcast(told)
+    facts = runs.select("run_id", "ends", "acks_of_leader", F.col("corrupt").alias("changed"))
+    ends = F.broadcast(facts)
     changed = F.coalesce(F.array_contains("changed", F.col("place")), F.lit(False))
     complete = F.coalesce(F.get("ends", partition_of(F.col("place")))["complete"], F.lit(False))
     stays = F.size(F.filter("claims", lambda claim: claim["final"])) == 1
@@ -99,14 +99,14 @@ def _by_reads(claims: Column) -> Column:
 
 
 def _sends(claims: Column) -> Column:
-    found = F.transform(
+    records = F.transform(
         claims, lambda claim: F.struct(claim["sent_ns"], claim["known_ns"], claim["delivered"])
     )
-    return F.coalesce(found.cast(VICTIMS), F.array().cast(VICTIMS))
+    return F.coalesce(records.cast(VICTIMS), F.array().cast(VICTIMS))
 
 
 def _garbled() -> Column:
-    """The payload that is no value, as a victim that nobody sent."""
+    """The payload that is no value, as a victim without a send."""
     read = F.struct(F.lit(None).cast("bigint"), F.col("garbled_ns"), F.lit(True))
     return F.when(F.col("garbled_ns").isNotNull(), F.array(read)).otherwise(F.array()).cast(VICTIMS)
 

@@ -1,23 +1,22 @@
-"""Elections and log ends: is what was lost just what the new leader did not have?
+"""Elections and log ends: are the lost records just those that the new leader did not have?
 
-Where replicas are followed (`check.watermarks`): `elections` in report.json's `replication`.
+With sampled replicas (`check.watermarks`): `elections` in report.json's `replication`.
 
-An *election* is a look at which another broker leads than the last that was known to. Its log end
-at the look before is what it had when it was elected, at the least: from then on it takes no more
-from the leader before it, unless that one is alive and hands over. An acknowledged record is *past
+An *election* is a look at which another broker leads than the last known leader. The new leader had
+at least its log end of the look before: after its election it fetches no more from the old leader,
+unless that one is alive and hands over. An acknowledged record is *past
 the log end* of an elected leader if its ack came before that look began and its offset is not below
 that log end: the new leader did not have it.
 
     kafka1 leads, log ends 9 and 4, acks at 0 to 8    kafka2 leads   =>  4 to 8 are past its end
 
-If the loss is of that kind and no other, each record past a log end is lost (none is *kept past*
-it) and nothing else is (none is lost *within* it). So it is after an unclean election; where
-elections are clean, nothing that was acknowledged by all is past a log end.
+If this explains the loss, each record past a log end is lost (none is *kept past* it) and no other
+record is (none is lost *within* it). So it is after an unclean election; with clean elections no
+record that all acknowledged is past a log end.
 
-Not counted: acks that came while that look went on or later, for either broker may have given
-them; acks without an offset. A broker whose log is not there is passed over. While ZooKeeper does
-not answer nobody knows who leads: an election is then seen late, and the new leader's own records
-count as what it had.
+Not counted: acks during that look or later, which either broker may have given; acks without an
+offset; brokers without a log. While ZooKeeper does not answer, the leader is not known: an election
+is seen late, and the new leader's own records count as what it had.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ def _of(partition: int, looks: Sequence[Look]) -> Iterator[Election]:
 
 
 def election_rows(found: Sequence[Election]) -> list[dict[str, Any]]:
-    """What Spark must know of them: rows of schema.ELECTION."""
+    """Rows of schema.ELECTION, for Spark."""
     return [
         {"partition": e.partition, "log_end": e.log_end, "looked_ns": e.looked_ns} for e in found
     ]

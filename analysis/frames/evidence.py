@@ -1,11 +1,11 @@
-"""Evidence: what is known around each anomaly, so that a person can judge it without the history.
+"""Evidence: the facts around each anomaly, by which a person can judge it without the history.
 
 A check names when an anomaly `holds` for a row of a table (`by_value`, `by_place`, or one of its
-own), its places and the moment that counts (`Rule`). `rows` makes one row an anomaly, with what
-whoever judges it must know and the evidence does not show (`victims`, `passed_ns`, …); `evidence`
-adds the leader at that moment as far as the views tell, the faults in force between the send and
-that moment, and the first fault injected after it: a record that was acked a millisecond before its
-leader was killed is lost by the *next* fault.
+own), its places and the moment that counts (`Rule`). `rows` makes one row per anomaly, with columns
+that the judgement needs beside the evidence (`victims`, `passed_ns`, …); `evidence` adds the leader
+at that moment by the views, the faults in force between the send and that moment, and the first
+fault injected after it: a record that was acked a millisecond before its leader was killed is lost
+by the *next* fault.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from analysis.frames.operations import SENT_NAMES, offset_of, partition_of
 from analysis.frames.permission import PERMITTED, permission
 from harness.history.record_format import SEQUENCE_BITS
 
-# What `rows` takes over from the table that a rule looked at; null where it has no such column.
+# The columns that `rows` takes from a rule's table; null if it does not have one.
 _TAKEN = {
     "value": "bigint",
     "home": "int",
@@ -34,7 +34,7 @@ _TAKEN = {
     "sent_ns": "bigint",
     "acked_ns": "bigint",
     "delivered_ns": "bigint",
-    # What whoever judges a row must know beside its evidence.
+    # For the judgement, beside the evidence.
     "ended_ns": "bigint",  # of the send; null: it never ended
     "fail_error": "string",  # of a phantom whose send failed
     "looked_until_ns": "bigint",  # the end of the look that shows it

@@ -1,7 +1,7 @@
-"""All runs of one check, as Spark has them: operations, watermarks, and a row for each run.
+"""All runs of one check in Spark: operations, watermarks, and one row per run.
 
-What the driver knows of a run (who led, which faults were in force, what the final read reached)
-goes to Spark as one row of schema.RUNS (analysis.checks.run_row).
+The driver's facts about a run (leaders, faults in force, ends of the final read) go to Spark as one
+row of schema.RUNS (analysis.checks.run_row).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from analysis.stored.stored_run import EVENTS, WATERMARKS, Run
 __all__ = ["History", "history_of", "runs_frame"]
 
 Row = Mapping[str, Any]
-PATTERN = frozenset("{}[]*?\\")  # what Spark takes for one
+PATTERN = frozenset("{}[]*?\\")  # characters that Spark takes for a pattern's
 
 
 def history_of(
@@ -31,7 +31,7 @@ def history_of(
 ) -> History:
     """Everything the checks need of these runs; `facts` are their rows of schema.RUNS by run_id."""
     files = [run.address(file) for run in runs for file in run.tables]
-    told = [run.address(run.path / EVENTS) for run in runs if run.tells_transactions]
+    events = [run.address(run.path / EVENTS) for run in runs if run.tells_transactions]
     followed = [run for run in runs if run.watched and run.watermarks]
     watched = [run.address(run.path / WATERMARKS) for run in followed]
     rows = [facts[run.run_id] for run in runs]
@@ -47,7 +47,7 @@ def history_of(
         hanging=any(row["hanging"] for row in rows),
         replicas=any(run.compared for run in runs),
         circular=any(row["circular"] for row in rows),
-        transactions=_transactions(spark, told) if told else None,
+        transactions=_transactions(spark, events) if events else None,
         watermarks=files_frame(spark, schema.WATERMARKS, watched) if watched else None,
     )
 

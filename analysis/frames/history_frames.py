@@ -1,6 +1,6 @@
-"""What the checks see of one check's runs: DataFrames, and which of them have anything.
+"""The runs of one check as DataFrames, and which kinds of rows they have at all.
 
-analysis.frames.history makes it of stored runs, analysis.tables of two tables.
+analysis.frames.history makes them of stored runs, analysis.tables of two tables.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ class History:
     operations: DataFrame  # schema.OPERATIONS
     runs: DataFrame  # schema.RUNS
     groups: bool = False  # whether any of them has a consumer group
-    transforms: bool = False  # whether its members send what they make of what they are given
+    transforms: bool = False  # whether its members send an output for each input
     outdated: bool = False  # whether any member kept an older generation than others were given
     shared: bool = False  # whether any partition had two owners in one generation
-    unowned: bool = False  # whether any partition was nobody's in a generation that lasted
+    unowned: bool = False  # whether any partition had no owner in a generation that lasted
     metadata_back: bool = False  # whether committed metadata of any partition went back
     contested: bool = True  # whether two values, or one that is none, may claim one place
     hanging: bool = True  # whether any last stable offset stands
     replicas: bool = False  # whether the replicas of any were compared
     circular: bool = False  # whether transactions of any read from each other in a cycle
-    transactions: DataFrame | None = None  # schema.TRANSACTIONS; None: nobody told of any
-    watermarks: DataFrame | None = None  # schema.WATERMARKS; None: nobody followed them
+    transactions: DataFrame | None = None  # schema.TRANSACTIONS; None: not recorded
+    watermarks: DataFrame | None = None  # schema.WATERMARKS; None: not sampled
 
 
 def runs_frame(spark: SparkSession, rows: Sequence[Mapping[str, Any]]) -> DataFrame:

@@ -1,6 +1,6 @@
-"""What a screen has left for Spark: the operations of suspects, and which signs it saw of what.
+"""The part of a history that a screen leaves to Spark: the operations of suspects, and the signs.
 
-analysis.screens makes it, analysis.checks.rules asks it.
+analysis.screens makes it, analysis.checks.rules reads it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from analysis.frames.signs import Sign
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Left:
-    """What Spark must still be asked about."""
+    """The part of a history that Spark must still check."""
 
     history: History  # operations: those of suspects
     signs: frozenset[Sign]  # what was seen

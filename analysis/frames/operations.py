@@ -1,14 +1,14 @@
-"""Operations by what they are, and the fates of values and places: what the checks share.
+"""Kinds of operations, and the fates of values and places, for all checks.
 
 A *place* is a partition and an offset in one number, so that Spark can compare, count and
 aggregate it as it stands (offsets stay far below 2^48, partitions below 2^15).
 
-`fates`: one row for each value, all that is known of it; one shuffle, by value:
+`fates`: one row per value, with all that is known of it; one shuffle, by value:
 
     send 7 -> ok at 0/41    lookup: 7 at 0/41    final read: 7 at 0/41
     =>  sent ACKED, acked_place = delivered_place = first_place = last_place = 0/41, copies 1
 
-`places`: one row for each place that was acknowledged or read, with the values that were there.
+`places`: one row per place that was acknowledged or read, with the values that were there.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 OFFSET_BITS = 48
-NO_ACK = "_NO_ACK"  # how the workers name the end of a send that asked for no ack
+NO_ACK = "_NO_ACK"  # the workers' error for the end of a send with acks=0
 
 # How a send ended, best last: of two sends of one value the better one counts.
 FAILED, UNKNOWN, UNASKED, ACKED = 1, 2, 3, 4

@@ -1,10 +1,9 @@
-"""Which cause permits a row of evidence: analysis.causes.cause's rule, as columns of Spark.
+"""The cause that permits a row of evidence: analysis.causes.cause's rule, as columns of Spark.
 
-A row has one or more *records* whose loss would explain it: its own, or its `victims` where a rule
-names them (two values at one offset: whichever is gone); a row that names none is explained only by
-a cause that names its outcome. It is permitted if a sure cause permits
-one of them, in doubt if only a cause does that is not sure, and forbidden otherwise.
-"""
+A row has one or more *records* whose loss would explain it: its own, or its `victims` if a rule
+names them (two values at one offset: either may be gone). Only a cause with its outcome explains a
+row without records. A row is permitted if a sure cause permits one of its records, in doubt if only
+a cause that is not sure does, and forbidden otherwise."""
 
 from __future__ import annotations
 

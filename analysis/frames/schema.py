@@ -1,10 +1,10 @@
-"""The tables of a check, written out: what is read from a sealed history and what is found in it.
+"""The schemas of a check: the tables of a sealed history, and the tables of what is found in it.
 
 Read (docs/history.md; `harness.history.record_format` has the same columns, a test compares them):
 OPERATIONS and WATERMARKS, by Spark; the other tables are small and read beside it.
 
-Made from them: RUNS, what the checks must know of each run, one row a run.
-Found: EVIDENCE, one row an anomaly, the same columns for all of them; WINDOWS; TIMELINE.
+Made from them: RUNS, the facts about each run that the checks need, one row per run.
+Found: EVIDENCE, one row per anomaly, the same columns for all of them; WINDOWS; TIMELINE.
 
 Columns named `*_ns` are CLOCK_MONOTONIC of the run's host; `*_s` count from the start of its load.
 """

@@ -1,8 +1,8 @@
-"""Signs: what a screen sees of an anomaly. Where none of its signs was seen, there is none.
+"""Signs: what a screen sees of an anomaly. An anomaly without any of its signs is absent.
 
-A screen (analysis.screens) goes through a history once and keeps what every record needs: its
-place, and whether the final read has it there. An anomaly names the signs without which it cannot
-be. One that names none is looked for in everything.
+A screen (analysis.screens) goes through a history once and keeps each record's place, and whether
+the final read has it there. An anomaly names the signs without which it cannot exist. One that
+names none is looked for in everything.
 
     signs=(Sign.MISSED,)    it needs a record that is not where it was acked
 """
@@ -13,7 +13,7 @@ from enum import Enum, auto
 
 
 class Sign(Enum):
-    """What was seen somewhere in a history."""
+    """One thing that was seen somewhere in a history."""
 
     MISSED = auto()  # an acked value is not in the final read at the place of its ack
     UNCLAIMED = auto()  # the final read has a value where no send was acked, nor may have been

@@ -1,26 +1,25 @@
-"""Steps: what a reader was given in a partition, one record after the other, beside the log.
+"""Steps: from one record that a reader got in a partition to the next, compared with the log.
 
-A *reader* is a process that reads; its own order is that of its ids. Of each two successive records
-there is a row only where something is odd: the second is not at the next offset, or the final read
-has another value where the first was.
+A *reader* is a process that reads; its own order is that of its ids. Two successive records make a
+row only if their step is odd: the second is not at the next offset, or the final read has another
+value at the first.
 
     consumer-0 reads 3, 4, 7    final read: 3, 4, 6, 7    =>  a step from 4 to 7, and 6 below 7
 
 A reader may be *moved* between the two: a partition is assigned or revoked, or it is put elsewhere
-(`moves` of schema.RUNS). Such a step proves nothing, and there is no row. A reader's first record
-is a step from where it was put, if that was told.
+(`moves` of schema.RUNS). Such a step proves nothing, and makes no row. A reader's first record
+is a step from where it was put, if that is known.
 
-A row tells what is odd (`odd`), one row each:
+`odd` says what is odd, one row for each:
 
     skip    the log has another record between the two, or had, and the second is where it was read
     back    the second is not behind the first, and no cut log explains it
     older   the second is behind the first and of an earlier leader epoch
     hole    of the log itself: its next record, or its end, is not at the next offset
 
-What the final read has below a place is looked up by putting steps and log into one order, in which
-a step comes right after the log's record at its offset: no join, however many steps there are.
-Several final reads are one log.
-"""
+To find the log's record below a place, steps and log are sorted into one order, in which a step
+comes right after the log's record at its offset: no join, however many steps there are. Several
+final reads are one log."""
 
 from __future__ import annotations
 
@@ -122,8 +121,8 @@ def _is_put_under() -> Column:
 def _is_skip() -> Column:
     forth = F.col("offset") > F.col("from_offset")
     over = F.coalesce(F.col("kept_offset") > F.col("from_offset"), F.lit(False))
-    told = F.col("instance").isNotNull() | ~F.coalesce("to_end", F.lit(False))
-    return F.col("confirmed") & forth & told & (over | _is_put_under())
+    is_sure = F.col("instance").isNotNull() | ~F.coalesce("to_end", F.lit(False))
+    return F.col("confirmed") & forth & is_sure & (over | _is_put_under())
 
 
 def _is_back() -> Column:
@@ -266,8 +265,8 @@ def _from_where_it_was_put() -> dict[str, Column]:
     put = F.array_max(
         F.transform(F.filter("moves", here), lambda m: F.struct(m["time_ns"], m["position"]))
     )
-    told = {"from_offset": put["position"] - 1, "from_ns": put["time_ns"] + 1}
-    return {name: F.when(_begins(), told[name]).otherwise(F.col(name)) for name in told}
+    start = {"from_offset": put["position"] - 1, "from_ns": put["time_ns"] + 1}
+    return {name: F.when(_begins(), start[name]).otherwise(F.col(name)) for name in start}
 
 
 def _crosses() -> Column:

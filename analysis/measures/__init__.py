@@ -1,1 +1,1 @@
-"""Numbers that are no anomalies: counts, latencies, leadership, replication."""
+"""Measures beside the anomalies: counts, latencies, leadership, replication."""

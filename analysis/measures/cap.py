@@ -9,19 +9,19 @@ every partition is; one without a gap is.
     the same, kafka1 leads again                       acks again at 9.2 s             =>  not A
     the same, session of 18 s                          acks again at 9.2 s             =>  no letter
 
-Acks that returned after a healing had begun count where nothing waited for it: the partition had a
-leader by then that no fault had hit and, with acks=all, an ISR of such brokers that was large
-enough. Who is hit no longer when a fault is healed, and was not restarted by that, may take over
-from another. A fault whose healing undoes nothing, such as an election, is waited for by nobody.
+Acks that return after a healing has begun count if nothing waited for it: by then the partition had
+a leader that no fault had hit and, with acks=all, a large enough ISR of such brokers. A broker that
+the healing frees without a restart may take over from another. Nothing waits for a healing that
+undoes nothing, such as that of an election.
 
-A healing that began before Kafka could have gone on without it proves nothing. Kafka gives up a
+A healing that began before Kafka could have gone on without it proves nothing. Kafka removes a
 broker when its session ends, and with acks=all a replica that links keep from fetching within 1.5
-times `replica.lag.time.max.ms`. A session is one with ZooKeeper; with KRaft it is one with the
-active controller, and where that was hit as well it begins anew with the next, which must be
-elected first. All are settings of the nodes; no threshold is ours.
+times `replica.lag.time.max.ms`. The session is with ZooKeeper; with KRaft it is with the active
+controller, and if that was hit as well it begins anew with the next one, after its election. All
+these times are settings of the nodes.
 
-Cannot see: reads; a gap shorter than `check.unavailability_threshold_ms`; a partition that nobody
-wrote to; whether clients could have found the new leader sooner.
+Cannot see: reads; a gap shorter than `check.unavailability_threshold_ms`; a partition without
+writes; whether clients could have found the new leader sooner.
 """
 
 from __future__ import annotations

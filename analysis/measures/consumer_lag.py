@@ -1,16 +1,16 @@
-"""Consumer lag over time: how many records of the log a reader had not been given yet.
+"""Consumer lag over time: how many records of the log a reader had not read yet.
 
-A reader is a consumer that follows the log, or all members of the consumer group together. Of each
-partition its lag is the end of the log, as far as acks tell it, less the offset after the last
-record that the reader was given; a reader's lag is the sum over all partitions. Both ends are taken
-in slices of time (400 a load, fewer where there are many partitions): the furthest of the slice or,
-where nothing was acked or read in it, the one before. A reader begins at offset 0.
+A reader is a consumer that follows the log, or all members of the consumer group together. Its lag
+in a partition is the end of the log, by acks, less the offset after its last record; the reader's
+lag is the sum over all partitions. Both ends are taken in slices of time (400 per load, fewer with
+many partitions): the furthest of the slice or, without acks or reads in it, the one before. A
+reader begins at offset 0.
 
     acked up to offset 9 at 1 s     consumer-0 was given 0 to 4 by then     =>  it lags by 5 at 1 s
     a leader without 7, 8, 9 takes over, and the next ack has offset 7      =>  the log ends at 8
 
 Cannot see: records without an ack, which make the log longer; a reader's commits; what the last
-slice of an outage hides: within a slice, the furthest counts; a reader that was given nothing.
+slice of an outage hides: within a slice, the furthest counts; a reader without records.
 
 Both ends are found in one pass over the operations (`Positions`), and all else is a pure function
 over these.
@@ -87,27 +87,27 @@ def lag(run: Run, rows: Sequence[Row]) -> list[dict[str, Any]]:
         by_slice[row["slice"]].append(row)
     slice_ns, load_ns = rows[0]["slice_ns"], run.load_end_ns - run.load_start_ns
     ends: dict[Any, dict[int, int]] = {reader: {} for reader in (None, *readers)}
-    told = []
+    points = []
     for number in range(-(-load_ns // slice_ns)):
         for row in by_slice[number]:
             ends[row["reader"]][row["partition"]] = row["position"]
         lags = {reader: _behind(ends[None], ends[reader]) for reader in readers}
-        told.append({"t_s": min((number + 1) * slice_ns, load_ns) / 1e9, "lag": lags})
-    return told
+        points.append({"t_s": min((number + 1) * slice_ns, load_ns) / 1e9, "lag": lags})
+    return points
 
 
 def worst(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
     """By reader, from rows of `lag`: the most records that it lagged by, `max`, at the end of which
     slice first, `at_s`, and by how many when the load ended, `end`."""
-    told = {}
+    by_reader = {}
     for reader in rows[0]["lag"] if rows else ():
         most = max(rows, key=lambda row: int(row["lag"][reader]))
-        told[reader] = {
+        by_reader[reader] = {
             "max": most["lag"][reader],
             "at_s": most["t_s"],
             "end": rows[-1]["lag"][reader],
         }
-    return told
+    return by_reader
 
 
 def _behind(log: Mapping[int, int], read: Mapping[int, int]) -> int:

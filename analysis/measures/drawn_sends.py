@@ -1,9 +1,9 @@
 """The sends that the page draws one by one: a sample, by a rule that the page states.
 
-Sends fall into four sorts: those without an ack (failed or in doubt), acked ones slower than p99.9,
-those between p99 and that, and all others. Of each sort up to `EACH` are drawn, all where it has no
-more; of a larger sort each send is drawn with the same chance, by a hash of its process and number,
-so that the same run always gives the same picture. The slowest ack is always among them.
+Sends have four sorts: without an ack (failed or in doubt), acked and slower than p99.9, between p99
+and p99.9, and all others. The page draws at most `EACH` of a sort. In a larger sort each send has
+the same chance, by a hash of its process and number, so that the same run always gives the same
+picture. The slowest ack is always drawn.
 
     9,989 acked, 8 failed, 3 in doubt  =>  those 11, the 100 slower than p99, 1,000 of the others
 
@@ -117,11 +117,11 @@ def _hashed(process: str, numbers: Numbers) -> _Hashes:
 
 
 def _xxh64(numbers: _Hashes, seed: _Hashes) -> _Hashes:
-    told = (seed + _P5 + np.uint64(8)) ^ (_turned(numbers * _P2, 31) * _P1)
-    told = _turned(told, 27) * _P1 + _P4
-    told = (told ^ (told >> np.uint64(33))) * _P2
-    told = (told ^ (told >> np.uint64(29))) * _P3
-    last: _Hashes = told ^ (told >> np.uint64(32))
+    hashes = (seed + _P5 + np.uint64(8)) ^ (_turned(numbers * _P2, 31) * _P1)
+    hashes = _turned(hashes, 27) * _P1 + _P4
+    hashes = (hashes ^ (hashes >> np.uint64(33))) * _P2
+    hashes = (hashes ^ (hashes >> np.uint64(29))) * _P3
+    last: _Hashes = hashes ^ (hashes >> np.uint64(32))
     return last
 
 

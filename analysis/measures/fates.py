@@ -1,6 +1,6 @@
 """Fates as columns: analysis.frames.operations.fates of some values, for measures by the driver.
 
-columns = Fates(value=…, sent=…, …)    one row a value; what is null is NONE
+columns = Fates(value=…, sent=…, …)    one row per value; NONE for null
 columns.readable                       analysis.checks.loss.is_readable, of each
 """
 
@@ -98,8 +98,8 @@ def fates_of_files(
 
 
 def _loaded(file: Path) -> Fates:
-    with np.load(file) as told:
-        return Fates(**told)
+    with np.load(file) as columns:
+        return Fates(**columns)
 
 
 def _operations_of(files: Sequence[Path], part: int, parts: int) -> pa.Table:
@@ -157,17 +157,17 @@ class _Rows:
 
     def most(self, numbers: Numbers, which: Mask) -> Numbers:
         """The greatest of each value's; NONE without any."""
-        told: Numbers = np.maximum.reduceat(np.where(which, numbers, NONE), self.firsts)
-        return told
+        highest: Numbers = np.maximum.reduceat(np.where(which, numbers, NONE), self.firsts)
+        return highest
 
     def least(self, numbers: Numbers, which: Mask) -> Numbers:
         """The least of each value's; NONE without any."""
         some = which & (numbers != NONE)
-        told = np.minimum.reduceat(np.where(some, numbers, _LATEST), self.firsts)
-        return np.where(told == _LATEST, NONE, told)
+        lowest = np.minimum.reduceat(np.where(some, numbers, _LATEST), self.firsts)
+        return np.where(lowest == _LATEST, NONE, lowest)
 
     def fates(self, facts: Mapping[str, Any]) -> Fates:
-        """One row a value."""
+        """One row per value."""
         of, seen = self.of, self.given | self.final
         acked = self.ack & (of["end_ns"] != NONE)
         home = self.most(of["partition"], self.send)

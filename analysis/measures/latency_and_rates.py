@@ -1,14 +1,14 @@
-"""Counts, rates, latencies and the timeline: what a run did, not what went wrong.
+"""Counts, rates, latencies and the timeline of a run.
 
 Latency counts from the time at which an operation was due (`intended_ns`), so that a worker held up
-by a slow ack does not hide how late the next sends were: of acks until the ack arrived, of
-delivery until a consumer or a member of the group first had the record. One that is in the log, or
-was acknowledged and is not provably gone, and that nobody was given counts as it waited until the
-load ended: else a reader that leaves out what is late would be a fast one.
+by a slow ack does not hide how late the next sends were. It ends when the ack arrives or, for
+delivery, when a consumer or a member of the group first has the record. An undelivered record that
+is in the log, or was acknowledged and is not provably gone, waits until the end of the load:
+otherwise a reader that skips late records would look fast.
 
-Quantiles are of latencies rounded to four significant digits, and to 0.01 ms at the least, as
-HdrHistogram does: each is off by at most 0.05 %, or by 0.005 ms where that is more. So latencies
-are counted, not sorted. Between two ranks it is interpolated.
+Latencies are rounded to four significant digits, and to at least 0.01 ms, as HdrHistogram does: a
+quantile is off by at most 0.05 %, or 0.005 ms if that is more. So latencies are counted, not
+sorted. Quantiles interpolate between two ranks.
 
     two sends due at 1 s and 2 s, given to a consumer at 1.1 s and never    the load ends at 10 s
     =>  delivery after 0.1 s and 8 s
@@ -20,16 +20,16 @@ in which it began.
 A send is *aborted* if its client aborted its transaction without an error of the send's own or of
 a commit: on purpose, or because a transformer gave it up with its partitions.
 
-A *redelivery* is a record, partition and offset, that a reader was given once more during the load:
-each delivery after its first counts. A reader is a consumer that follows the log, or all members of
+A *redelivery* is a delivery of the same partition and offset to the same reader during the load,
+after the first one. A reader is a consumer that follows the log, or all members of
 the consumer group together. Looking one record up (`lookup`) is no delivery of the log.
 
     consumer-0 reads 0, 1, 1 and 0          =>  2 redeliveries
     consumer-0 and consumer-1 read 0 each   =>  nothing: they follow the log on their own
     one member polls 0, then another does   =>  1 redelivery
 
-What is null is true of nothing that is counted, as in SQL: an acked record without an offset lies
-neither below the log's start nor past a log end.
+A null meets no condition, as in SQL: an acked record without an offset lies neither below the log's
+start nor past a log end.
 """
 
 from __future__ import annotations
@@ -74,11 +74,11 @@ class Tally:
         else:
             self._seen.append(np.unique(numbers, return_counts=True))
         if len(self._seen) > 64:
-            self._seen = [self.told]
+            self._seen = [self.counted]
 
     @property
-    def told(self) -> tuple[Numbers, Numbers]:
-        """The numbers, in order, and how often each was seen."""
+    def counted(self) -> tuple[Numbers, Numbers]:
+        """The different numbers, in order, and how often each was seen."""
         if not self._seen:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         numbers = np.concatenate([each for each, _ in self._seen])
@@ -89,8 +89,8 @@ class Tally:
 
 
 class Counts:
-    """A row for the run (bucket None) and one for each of its buckets, numbered from the load's
-    start: how many operations of each sort, and `latency_ms`, the latency quantiles of acks."""
+    """One row for the run (bucket None) and one per bucket, numbered from the load's start: the
+    number of operations of each sort, and `latency_ms`, the latency quantiles of acks."""
 
     def __init__(self, run: Mapping[str, Any]) -> None:
         self._run = run
@@ -143,12 +143,12 @@ class Counts:
 
     def rows(self) -> Iterator[Row]:
         """One for the run, and one for each bucket."""
-        told = {name: tally.told for name, tally in self._tallies.items()}
-        if "all" not in told:
+        counted = {name: tally.counted for name, tally in self._tallies.items()}
+        if "all" not in counted:
             return
         by_bucket = {
             name: dict(zip(*(each.tolist() for each in pair), strict=True))
-            for name, pair in told.items()
+            for name, pair in counted.items()
         }
         buckets = by_bucket.pop("all")
         quantiles = self._quantiles()
@@ -159,7 +159,7 @@ class Counts:
             yield {"bucket": bucket, **counted, "latency_ms": quantiles.get(bucket)}
 
     def _quantiles(self) -> dict[int | None, list[float]]:
-        key, times = self._latencies.told
+        key, times = self._latencies.counted
         if not len(key):
             return {}
         took, bucket = key & ((1 << _SHIFT) - 1), key >> _SHIFT
@@ -178,8 +178,8 @@ def hundredths(length_ns: Numbers) -> Numbers:
     for unit in reversed(UNITS_NS[:-1]):
         unit_ns = np.where(length_ns < unit * 10_000, unit, unit_ns)
     units = np.floor((length_ns + unit_ns / 2) / unit_ns).astype(np.int64)
-    told: Numbers = units * (unit_ns // UNITS_NS[0])
-    return told
+    counted: Numbers = units * (unit_ns // UNITS_NS[0])
+    return counted
 
 
 def quantiles(ordered: Numbers, times: Numbers) -> list[float]:
@@ -189,8 +189,8 @@ def quantiles(ordered: Numbers, times: Numbers) -> list[float]:
     low, high = np.floor(rank), np.ceil(rank)
     lower, higher = (ordered[np.searchsorted(upto, each + 1)] for each in (low, high))
     between = (high - rank) * lower + (rank - low) * higher
-    told = np.where(lower == higher, lower, between)
-    return [round(float(each) / 100, PLACES) for each in told]
+    counted = np.where(lower == higher, lower, between)
+    return [round(float(each) / 100, PLACES) for each in counted]
 
 
 class Landings:
@@ -255,7 +255,7 @@ class Landings:
         """The one row; {} of a run without any value."""
         if not self._seen:
             return {}
-        numbers, times = self._latencies.told
+        numbers, times = self._latencies.counted
         return {**self._counts, "latency_ms": quantiles(numbers, times) if len(numbers) else None}
 
 

@@ -1,25 +1,25 @@
-"""Who led what, and how much load each broker bore, over time: report.json's `leadership`.
+"""The leaders of partitions, and each broker's load, over time: report.json's `leadership`.
 
-A *stretch* of the load lasts until some partition's leader changes or a fault is injected. In each,
-for each broker: how many partitions it led, and how many sends to these were acknowledged.
+A *stretch* of the load lasts until a partition's leader changes or a fault is injected. It has, per
+broker, the number of partitions that it led, and of acknowledged sends to them.
 
     kafka1 leads partition 0, kafka2 leads 1    3 s: kafka1 is killed    5 s: kafka2 leads 0 as well
     =>  0 s to 3 s    kafka1 leads 1, 900 acks    kafka2 leads 1, 900 acks
         3 s to 5 s    kafka1 leads 1,   0 acks    kafka2 leads 1, 600 acks    (fault 0)
         5 s to 9 s    kafka1 leads 0,   0 acks    kafka2 leads 2, 2400 acks
 
-A fault's injection begins a stretch too: to the controller a dead leader leads until its session
+A fault's injection begins a stretch, too: for the controller a dead leader leads until its session
 ends, and without that cut its idle time would make the load before look uneven. A heal begins none.
 
-An ack counts at the moment it arrived, for who led its partition then; acks after the load do not
+An ack counts when it arrives, for the leader of its partition then; acks after the load do not
 count. Leaders of many partitions change one after the other, so a stretch shorter than 0.2 s is
-merged into the one after it. What is merged says who led at its end, but each ack in it counts for
-who led when it arrived. The last stretch stays however short it is: nothing comes after it.
+merged into the next one. A merged stretch has the leaders at its end, but each ack in it counts for
+the leader when it arrived. The last stretch stays, however short it is.
 
-Cannot see: who really led while the controller and a broker disagreed; a change between two looks,
-or how much earlier it was (acks within some ms of a change may count for the wrong broker); who
-prefers to lead, for the assignment is not in the history. A partition without a leader counts for
-nobody, nor does one of which nobody has told yet.
+Cannot see: the real leader while the controller and a broker disagreed; a change between two looks,
+or how much earlier it was (acks within some ms of a change may count for the wrong broker); the
+preferred leader, for the assignment is not in the history. A partition without a known leader
+counts for no broker.
 
 Acks are counted between two *cuts*, and all else is pure functions over what is small.
 """
@@ -83,7 +83,7 @@ class Acks:
 
     def rows(self) -> Iterator[Row]:
         """One for each partition and cut with any."""
-        for key, acks in zip(*(each.tolist() for each in self._tally.told), strict=True):
+        for key, acks in zip(*(each.tolist() for each in self._tally.counted), strict=True):
             from_ns = int(self._cuts[key >> 20])
             yield {"partition": key & ((1 << 20) - 1), "from_ns": from_ns, "acks": acks}
 

@@ -1,6 +1,6 @@
 """All measures of a run, from its files, without Spark.
 
-    told = measured(files, facts, operations, fates)    `fates`: what became of its values
+    measures = measured(files, facts, operations, fates)    `fates`: what became of its values
 
 One pass over the operations, a batch at a time, and a second one over the files with sends, of
 which the page draws some.

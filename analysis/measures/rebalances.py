@@ -1,19 +1,19 @@
-"""Rebalances of a consumer group, as its members were told of them: pauses, and who was expelled.
+"""Rebalances of a consumer group, as its members saw them: pauses, and expelled members.
 
-A *pause* is a stretch in which a partition that a member had had, and another one or the same was
-given again, was nobody's.
+A *pause* is a stretch in which a partition had no owner, between the member that had it and the one
+that got it next.
 
     member-0: 0 revoked at 1.0 s    member-1: 0 assigned at 1.4 s       =>  a pause of 0.4 s
     the same, assigned at 0.9 s                                         =>  no pause
 
-A member that is *expelled* and does not know it keeps what it has, in its older generation, while
-another one has it in a newer. That is legal (analysis.checks.groups.owners), and counted.
+An *expelled* member that has not learned of it keeps its partitions, in its older generation, while
+another one has them in a newer. That is legal (analysis.checks.groups.owners), and counted.
 
     member-0: 0 in generation 3, revoked at 1.0 s    member-1: 0 assigned in generation 4, at 0.9 s
                                                                         =>  kept for 0.1 s
 
-Cannot see: until when a member had its partitions that was killed and told nothing: it counts as
-their owner until the next one is.
+Cannot see: until when a killed member had its partitions: it counts as their owner until the next
+one.
 """
 
 from __future__ import annotations

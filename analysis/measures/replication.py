@@ -1,19 +1,20 @@
-"""How replication went, where it was followed (`check.watermarks`): report.json's `replication`.
+"""How replication went, by samples of the replicas (`check.watermarks`): report.json's
+`replication`.
 
 **lag**: how late each follower of the ISR learned the high watermark. In offsets, at each look: the
 leader's less the follower's. In ms, for each new watermark: from the look that first saw it on the
-leader until the first that saw it, or a higher one, on the follower; only where both stayed what
-they were. Right to one look and one checkpoint either way (harness.run.watermark_sampler).
+leader until the first that saw it, or a higher one, on the follower; only if neither changed its
+role. Precise to one look and one checkpoint (harness.run.watermark_sampler).
 
 **isr**: for each fault, each follower that it hit and that left an ISR: when it had last caught up
-(the last look at which the leader's log end was not above what it knew the follower to have before
-that left: the lesser of the follower's log end and the watermark), when it left, when its log end
-had reached the leader's watermark again, and when it was back. Records on a follower's disk do not
-count before it has said so by its next fetch. Where it still fetches, what it has may have grown
-since the leader decided, and the time from catching up to leaving then is short by a fetch.
+(the last look at which the leader's log end was not above what it knew the follower to have: the
+lesser of the follower's log end and the watermark), when it left, when its log end had reached the
+leader's watermark again, and when it was back. Records on a follower's disk count from its next
+fetch on, which announces them. If it still fetches, its log may have grown since the leader
+decided, and the time from catching up to leaving is short by a fetch.
 
-**elections**, and of the acknowledged records past the log end of a leader when it was elected how
-many are lost and how many were found all the same: see analysis.frames.elections.
+**elections**, and how many acknowledged records past the log end of a new leader are lost, and how
+many were found all the same: see analysis.frames.elections.
 
 Pure functions over looks, views and faults; a look every 50 ms is little.
 """
@@ -69,7 +70,7 @@ def replication(run: Run, counts: Mapping[str, int], lost: int) -> dict[str, Any
 
 
 def behind(run: Run) -> list[dict[str, Any]]:
-    """For the picture, one row a look: time_s, `brokers`, how many records each replica lacks of
+    """For the picture, one row per look: time_s, `brokers`, how many records each replica lacks of
     its leader's log (of several partitions the most), and `unread`, how many of the leader's
     records are above its watermark; None where it is not known."""
     rows: dict[int, dict[str, Any]] = {}

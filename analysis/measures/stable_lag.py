@@ -1,16 +1,16 @@
 """How far the last stable offset was behind the high watermark, and for how long it stood still.
 
-What lies between the two belongs to transactions that are not decided, or follows such records:
-readers of committed records must wait for it (KIP-98). Consumers that follow the log tell both ends
-of a partition when they differ, every 200 ms (`undecided`, docs/history.md).
+The records between the two belong to undecided transactions, or follow such records: readers of
+committed records must wait for them (KIP-98). Consumers that follow the log record both ends of a
+partition when they differ, every 200 ms (`undecided`, docs/history.md).
 
     consumer-0: stable 5, high 9 at 1.0 s    stable 7, high 12 at 1.2 s
     =>  behind by 5 records at most; it stood at 5 for 0.2 s
     stable 5, high 9 at 1.0 s    stable 5, high 12 at 4.0 s    stable 12, high 12 at 6.0 s
     =>  it stood at 5 for 5 s
 
-Cannot see: what passed between two looks; an offset that stood when its reader could not reach the
-broker stood as long as that.
+Cannot see: changes between two looks; while a reader could not reach the broker, its offset counts
+as standing still.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ def stable_lag(run: Run) -> dict[str, Any]:
     """`max`, the most records that the last stable offset was behind, and when (`at_s`); and
     `stood_s`, the longest that it stood below the high watermark, with its `partition`, the
     `offset` and when that began (`since_s`). All null where it was never seen behind."""
-    told = defaultdict[tuple[str, int], list[Event]](list)
+    by_partition = defaultdict[tuple[str, int], list[Event]](list)
     for event in sorted(run.events, key=lambda each: int(each["time_ns"])):
         ends = event["committed_end"], event["uncommitted_end"]
         if event["event"] == "undecided" and None not in (event["partition"], *ends):
-            told[event["process"], event["partition"]].append(event)
-    behind = [event for mine in told.values() for event in mine]
-    stood = [each for mine in told.values() for each in _stood(mine, run.load_end_ns)]
+            by_partition[event["process"], event["partition"]].append(event)
+    behind = [event for mine in by_partition.values() for event in mine]
+    stood = [each for mine in by_partition.values() for each in _stood(mine, run.load_end_ns)]
     worst = max(behind, key=_records, default=None)
     longest = max(stood, key=lambda each: each[0], default=None)
     return {
@@ -51,11 +51,11 @@ def _records(event: Event) -> int:
     return int(event["uncommitted_end"]) - int(event["committed_end"])
 
 
-def _stood(told: Sequence[Event], end_ns: int) -> Iterator[tuple[int, Event]]:
+def _stood(looks: Sequence[Event], end_ns: int) -> Iterator[tuple[int, Event]]:
     """For how long each offset was the last stable one of what a reader told of a partition, below
     the high watermark; and the first event that has it."""
     first: Event | None = None
-    for event in told:
+    for event in looks:
         if first is not None and event["committed_end"] != first["committed_end"]:
             yield int(event["time_ns"]) - int(first["time_ns"]), first
             first = None

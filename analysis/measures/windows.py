@@ -1,8 +1,8 @@
 """Unavailability windows by numpy: the rows of availability.windows.
 
-Successes are looked at a batch at a time, and only the first and last in each slice of time are
-kept. From these come the gaps of each kind and partition, in order of time and apart from each
-other. Then a partition's values are looked at once for each kind, whatever the number of gaps:
+Of the successes, only the first and last in each slice of time are kept, batch by batch. They give
+the gaps of each kind and partition, in order of time and disjoint. Then one pass per kind over a
+partition's values finds the attempts, whatever the number of gaps:
 
     gap      |-----|       |-----|      an attempt (start, end) meets a gap if it starts before the
     a          ====                     gap's end and ends after its start
@@ -10,9 +10,9 @@ other. Then a partition's values are looked at once for each kind, whatever the 
     c           ================        b and c last over its start, with which they begin once cut:
     d                          ===      of these the number and the latest end are enough
 
-So an attempt needs to be placed among the gaps' starts once, and is kept if it begins in a gap.
-Spark orders attempts that begin at the same time as it likes, and so does this: that matters only
-where an attempt ended before it began, which no history says.
+So each attempt is placed among the gaps' starts once, and kept if it begins in a gap. The order of
+attempts that begin at the same time is arbitrary, as in Spark: it matters only for an attempt that
+ended before it began, which no history has.
 """
 
 from __future__ import annotations
@@ -94,13 +94,13 @@ class Windows:
 
     def rows(self, partitions: Iterable[Fates]) -> Iterator[Row]:
         """One for each window; each of `partitions` has all values of one home."""
-        told = {kind: seen.told for kind, seen in self._seen.items()}
+        by_kind = {kind: seen.summed_up for kind, seen in self._seen.items()}
         for fates in partitions:
             if not len(fates.home) or (partition := int(fates.home.max())) == NONE:
                 continue
             at_home = fates.home == partition
             values = fates if at_home.all() else fates.of(at_home)
-            for kind, slices in told.items():
+            for kind, slices in by_kind.items():
                 gaps = self._gaps(slices, partition)
                 if len(gaps.from_ns):
                     starts_ns, ends_ns = self._tried(kind, values, gaps)
@@ -210,13 +210,13 @@ class _Seen:
         self._parts.append(slices)
         self._many += len(slices.key)
         if self._many > self._most:
-            self._parts = [self.told]
+            self._parts = [self.summed_up]
             self._many = len(self._parts[0].key)
             self._most = 2 * self._many + _MANY
 
     @property
-    def told(self) -> _Slices:
-        """Each slice once, in order of partition and time."""
+    def summed_up(self) -> _Slices:
+        """One row per slice, in order of partition and time."""
         nothing = np.zeros(0, dtype=np.int64)
         parts = {
             f.name: np.concatenate([nothing, *(getattr(part, f.name) for part in self._parts)])
@@ -226,7 +226,7 @@ class _Seen:
 
 
 def _summed_up(rows: _Slices) -> _Slices:
-    """One row for each key, in order."""
+    """One row per key, in order."""
     if not len(rows.key):
         return rows
     order = np.argsort(rows.key, kind="stable")

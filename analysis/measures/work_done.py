@@ -1,4 +1,4 @@
-"""What each worker did: how many operations, when, and which faults met them.
+"""The work of each worker: the number of its operations, their times, and the faults that met them.
 
 A send has *left the client* unless produce() refused it: it failed with an error of the client's
 own (`_FATAL`, `_QUEUE_FULL`), not with one that a transaction's abort gave it. It is outstanding
@@ -9,8 +9,8 @@ until it ended; one that never ended, until its producer died or the load ended.
     fault in force 5.0 to 5.2 s    send, 4.3 to 4.4 s      =>  met: shorter than a second, so within
                                                                a second of it counts
 
-A fault explains that nobody answered where it hit the cluster or one that sends: what befell a
-consumer is no reason.
+A fault explains missing answers if it hit the cluster or a sending worker, not if it hit a
+consumer.
 
 One row per process, f, type and partition: few rows, one pass over the operations.
 """

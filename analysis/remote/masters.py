@@ -1,4 +1,4 @@
-"""Where a Spark cluster is: what Spark itself says only after a minute, in a stack of Java's lines.
+"""Checks the URL of a Spark cluster at once: Spark itself fails after a minute, with a Java stack.
 
 spark://host:7077, spark://one:7077,two:7077    is anything listening on one of them?
 yarn, k8s://…, local[4], local-cluster[…]       left to Spark
@@ -25,7 +25,7 @@ _KNOWN = re.compile(
 
 
 def require_master(master: str) -> None:
-    """Raise CheckError for what is no Spark cluster's URL, Unreachable where none answers."""
+    """Raise CheckError for a wrong URL, Unreachable for a cluster that does not answer."""
     if not _KNOWN.match(master):
         raise CheckError(
             f"--master {master}: no URL of a Spark cluster: give spark://HOST:PORT, k8s://URL, "
@@ -44,7 +44,7 @@ def require_master(master: str) -> None:
 def started(
     master: str | None, start: AbstractContextManager[SparkSession]
 ) -> Iterator[SparkSession]:
-    """A session that `start` starts, there if a master is named. Raises CheckError and
+    """A session that `start` starts, on `master` if there is one. Raises CheckError and
     Unreachable."""
     if master is not None:
         require_master(master)
@@ -56,7 +56,7 @@ def started(
 
 @contextmanager
 def starting(master: str | None) -> Iterator[None]:
-    """Inside the block a session starts; where it cannot, there, Unreachable says so."""
+    """Inside the block a session starts; raises Unreachable if the master does not let it."""
     try:
         yield
     except TROUBLE as error:

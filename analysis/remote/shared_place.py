@@ -1,17 +1,16 @@
-"""Where the driver hands rows to Spark's executors, and they hand theirs back: a folder on a disk
-that both reach, or in a store.
+"""A folder through which the driver and Spark's executors exchange rows: on a disk that both reach,
+or in a store.
 
     place.give(spark, columns, tables)    rows of the driver, as a DataFrame
-    place.take(rows)                      rows of Spark, some at a time
+    place.take(rows)                      rows of Spark, in batches
 
 Few rows travel in a plan and in its answer. Many are a file below `address`, which the driver sees
-at `folder`. Executors of a cluster may write to a disk that is not ours: Spark would say that all
-is well, no row would be found, and a history with losses would pass. So Spark counts the rows that
-it writes (an observed metric, no query of its own), and as many have to be found, or there is no
-verdict.
+at `folder`. Executors of a cluster may write to another disk: Spark would report success, the
+driver would find no row, and a history with losses would pass. So Spark counts the rows that it
+writes (an observed metric, no query of its own), and without as many rows there is no verdict.
 
-For the same reason a folder is checked by a cluster only if its executors see, under the same path,
-files that were written a moment ago.
+For the same reason a cluster checks a folder only if its executors see, under the same path, files
+that the driver has just written.
 """
 
 from __future__ import annotations
@@ -67,11 +66,11 @@ class SharedPlace:
         *,
         rows: int,
     ) -> DataFrame:
-        """These tables, which have so many rows in all and these columns at least once."""
+        """These tables as a DataFrame; `rows`: the number of all their rows."""
         if rows <= FEW:
             # One batch: Spark 4.3 reads no row after a batch without any (ArrowConverters).
-            told = pa.concat_tables(tables).combine_chunks()
-            return spark.createDataFrame(told, columns)
+            table = pa.concat_tables(tables).combine_chunks()
+            return spark.createDataFrame(table, columns)
         self.folder.mkdir(exist_ok=True)
         name = f"given-{len(list(self.folder.iterdir()))}.parquet"
         with ExitStack() as stack:
@@ -86,17 +85,17 @@ class SharedPlace:
         return files_frame(spark, columns, [f"{self.address}/{name}"])
 
     def take(self, rows: DataFrame, *, few: bool) -> Iterator[pa.Table]:
-        """These rows. `few`: they may be held in memory at once. Raises CheckError where not all
-        that was written is found."""
+        """These rows. `few`: they fit into memory at once. Raises CheckError if some of the written
+        rows are missing."""
         if few:
-            told = rows.toArrow()
-            return iter([told] if told.num_rows else [])
+            table = rows.toArrow()
+            return iter([table] if table.num_rows else [])
         return self._taken(rows)
 
     def _taken(self, rows: DataFrame) -> Iterator[pa.Table]:
         written = Observation()
         counted = rows if self.shared else rows.observe(written, F.count(F.lit(1)).alias("rows"))
-        # Row groups of some hundred thousand rows, not of a million: who reads one holds it.
+        # Row groups of some hundred thousand rows, not of a million: a reader holds a whole one.
         small = counted.write.option("parquet.block.size", _BLOCK)
         small.parquet(f"{self.address}/{_FOUND}", compression="lz4")
         here = self.folder / _FOUND
@@ -117,15 +116,15 @@ class SharedPlace:
             )
 
     def clear(self) -> None:
-        """Remove what Spark has of it elsewhere; the folder is its maker's."""
+        """Remove the part in the store; the caller removes the folder."""
         if self.store is not None:
             self.store.remove(self._name)
 
 
 def _batches(folder: Path) -> Iterator[pa.Table]:
-    found = ds.dataset(folder, format="parquet")
+    rows = ds.dataset(folder, format="parquet")
     # One batch ahead: by itself Arrow reads sixteen of each of four files, before any is asked for.
-    for batch in found.to_batches(batch_size=_ROWS, batch_readahead=1, fragment_readahead=1):
+    for batch in rows.to_batches(batch_size=_ROWS, batch_readahead=1, fragment_readahead=1):
         if batch.num_rows:
             yield pa.Table.from_batches([batch])
         pa.default_memory_pool().release_unused()  # half a GiB, of ten million operations
@@ -137,7 +136,7 @@ def is_local(spark: SparkSession) -> bool:
 
 
 def require_shared(spark: SparkSession, folders: Sequence[Path]) -> None:
-    """Raise CheckError unless executors see what was just written into these folders.
+    """Raise CheckError unless executors see new files in these folders.
 
     Each file is a task of its own, so that every executor gets some of them.
     """
@@ -153,12 +152,12 @@ def require_shared(spark: SparkSession, folders: Sequence[Path]) -> None:
                 (seen / f"{number}.txt").write_text(f"{number}\n")
                 files.append(str(seen / f"{number}.txt"))
         try:
-            there = spark.read.option("__globPaths__", "false").text(files).count() == len(files)
+            visible = spark.read.option("__globPaths__", "false").text(files).count() == len(files)
         except TROUBLE as error:
             if not any(words in str(error) for words in ("FILE_NOT_EXIST", "does not exist")):
                 raise
-            there = False
-    if not there:
+            visible = False
+    if not visible:
         raise CheckError(
             f"{folders[0]}: the executors of {spark.sparkContext.master} do not see this folder: "
             f"{_REMEDY}"

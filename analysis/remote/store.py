@@ -3,14 +3,14 @@
     store = connect(spark, "hdfs://namenode:8020/results/study-1/20261121T021500Z-7")
     store.names("history")              {"events.parquet": 5216, …}
     store.fetch("run.json", here)       to a file of this machine
-    store.put(here, "report.json")      in place of the one that is there, if any
+    store.put(here, "report.json")      replaces an existing one
 
-So whatever Spark reads and writes can be used, with the connectors and the credentials that Spark
-was given, and no library beside it.
+It works with any store that Spark reads and writes, by Spark's connectors and credentials, without
+another library.
 
-What can be replaced in one step depends on the store. HDFS renames in one step: files and folders
-are put beside first. A store of objects has no renames, but an object appears whole: it is
-overwritten; a folder of several objects is then not replaced in one step.
+HDFS renames in one step: new files and folders are written beside the old ones and renamed. A store
+of objects has no renames, but an object appears whole: it is overwritten. So a folder of several
+objects is not replaced in one step.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
-from analysis.remote.trouble import TROUBLE, told
+from analysis.remote.trouble import TROUBLE, store_error
 
 # Each object appears whole, and renaming one copies it.
 OF_OBJECTS = frozenset({"s3a", "s3", "s3n", "gs", "oss", "cos", "cosn", "obs"})
@@ -37,7 +37,7 @@ class Store:
     uri: str
     files: Any  # org.apache.hadoop.fs.FileSystem
     jvm: Any
-    # Part of the name of what is not finished: no other check has it, on whichever machine.
+    # Part of the names of unfinished files, unique to this check.
     token: str = field(default_factory=lambda: uuid4().hex[:12])
 
     @property
@@ -46,28 +46,29 @@ class Store:
         return self.uri.split(":", 1)[0].lower() not in OF_OBJECTS
 
     def names(self, folder: str) -> dict[str, int]:
-        """The bytes of each file right below a folder of the run; nothing where there is none."""
+        """File name -> bytes, of the files right below a folder of the run; empty without the
+        folder."""
         with self._errors():
             where = self._path(folder)
             if not self.files.exists(where):
                 return {}
-            found = self.files.listStatus(where)
-            return {each.getPath().getName(): int(each.getLen()) for each in found if each.isFile()}
+            entries = self.files.listStatus(where)
+            return {e.getPath().getName(): int(e.getLen()) for e in entries if e.isFile()}
 
     def fetch(self, name: str, to: Path) -> None:
-        """Copy a file, or a folder with all that is in it, to this machine."""
+        """Copy a file, or a folder with its contents, to this machine."""
         with self._errors():
             if self.files.exists(self._path(name)):
                 # Straight into the file, without Hadoop's checksum file beside it.
                 self.files.copyToLocalFile(False, self._path(name), self._local(to), True)
 
     def add(self, file: Path, name: str) -> None:
-        """Copy a file of this machine to a name that nobody knows yet."""
+        """Copy a file of this machine to an unused name."""
         with self._errors():
             self._copy(file, name)
 
     def put(self, file: Path, name: str) -> None:
-        """Copy a file of this machine into the store, in place of one of this name."""
+        """Copy a file of this machine into the store; it replaces one of this name."""
         with self._errors():
             if not self.has_renames:
                 self._copy(file, name)
@@ -80,7 +81,7 @@ class Store:
                 self.files.delete(self._path(beside), True)
 
     def put_folder(self, folder: Path, name: str) -> None:
-        """The same of a folder with all that is in it."""
+        """The same for a folder with its contents."""
         with self._errors():
             if not self.has_renames:
                 self.files.delete(self._path(name), True)
@@ -124,16 +125,16 @@ class Store:
         try:
             yield
         except TROUBLE as error:
-            raise told(self.uri, error) from error
+            raise store_error(self.uri, error) from error
 
 
 def connect(spark: SparkSession, uri: str) -> Store:
-    """The store behind a URI, asked nothing yet. Raises CheckError and Unreachable."""
+    """The store behind a URI, without a request to it. Raises CheckError and Unreachable."""
     uri = uri.rstrip("/")
     jvm: Any = spark.sparkContext._jvm
     try:
         configuration = spark.sparkContext._jsc.hadoopConfiguration()
         files = jvm.org.apache.hadoop.fs.Path(uri).getFileSystem(configuration)
     except TROUBLE as error:
-        raise told(uri, error) from error
+        raise store_error(uri, error) from error
     return Store(uri=uri, files=files, jvm=jvm)

@@ -1,12 +1,12 @@
-"""What went wrong with a store, in one sentence: Java tells it in classes and their causes.
+"""Errors of a store, each as one sentence, by the Java classes of the error and its causes.
 
     UnsupportedFileSystemException: No FileSystem for scheme "s3a"    =>  no connector
     ConnectException, UnknownHostException, …                         =>  cannot be reached
     FileNotFoundException                                             =>  no run there
     AccessControlException                                            =>  may not be read or written
 
-A place that cannot be reached is nobody's wrong argument: `Unreachable`, and the command ends with
-255. All others are CheckErrors: it ends with 254.
+A store that cannot be reached is no wrong argument: `Unreachable`, and the command exits with 255.
+All others are CheckErrors: it exits with 254.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from analysis.remote.java_errors import (
 )
 from analysis.stored.run_files import CheckError
 
-__all__ = ["TROUBLE", "Unreachable", "reason_of", "told"]
+__all__ = ["TROUBLE", "Unreachable", "reason_of", "store_error"]
 
 _NO_CONNECTOR = re.compile(r"No (?:Abstract)?FileSystem .*scheme|Class \S+ not found")
 _S3 = "org.apache.hadoop:hadoop-aws"
 
-# First come, first served: what is wrong, how it is known, and the remedy.
+# The first match counts: what is wrong, the pattern, the error, and the remedy.
 _SORTS: dict[str, tuple[re.Pattern[str], type[Exception], str]] = {
     "may not be read or written": (
         DENIED,
@@ -54,13 +54,13 @@ _SORTS: dict[str, tuple[re.Pattern[str], type[Exception], str]] = {
 }
 
 
-def told(uri: str, error: Exception) -> Exception:
-    """What to raise in its stead."""
+def store_error(uri: str, error: Exception) -> Exception:
+    """The error to raise instead."""
     lines = lines_of(error)
     if _NO_CONNECTOR.search(lines):
         return CheckError(_without_connector(uri))
-    for what, (known, kind, remedy) in _SORTS.items():
-        if known.search(lines):
+    for what, (pattern, kind, remedy) in _SORTS.items():
+        if pattern.search(lines):
             return kind(f"{uri}: {what} ({reason_of(error)}): {remedy}")
     return Unreachable(f"{uri}: cannot be read or written ({reason_of(error)})")
 

@@ -29,7 +29,7 @@ from analysis.report.outcome import cap, outcome, verdict_words
 from analysis.run_facts.configuration import Facts
 from analysis.run_facts.kafka import kraft_of
 from analysis.run_facts.placement import misplaced
-from analysis.run_facts.untold import gaps_untold
+from analysis.run_facts.untold import unmeasured_windows
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, final_ends
 from analysis.stories.tell import Told
@@ -126,7 +126,7 @@ def report(run: Run, found: Found, permission: Permission) -> Report:
         "windows": judged.windows,
         "longest_window_s": {
             **outages.longest(judged.windows),
-            **dict.fromkeys(gaps_untold(run.untold)),
+            **dict.fromkeys(unmeasured_windows(run.untold)),
         },
         **_measured(judged.gaps, judged.numbers, judged.levels),
         "replication": judged.replication,
@@ -171,7 +171,7 @@ def _judged(run: Run, found: Found, permission: Permission) -> Judged:
         rows = []
     windows = outages.windows(rows, run)
     followed = replication(run, found.counts, tallies["lost"].count)
-    untimed = tuple(gaps_untold(facts.untold).values())
+    untimed = tuple(unmeasured_windows(facts.untold).values())
     gaps = judge_gaps(outages.longest(windows), demands, (*unsure, *untimed))
     gaps |= judge_isr_times(followed["isr"] if followed else [], demands, unsure)
     gaps = unproved(gaps, damage)

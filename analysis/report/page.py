@@ -41,7 +41,7 @@ from analysis.report.parts.run_files import Group, address
 from analysis.report.parts.stories import stories
 from analysis.report.parts.templates import environment, style
 from analysis.report.timeline import burst, end_of, figure, reads_word
-from analysis.run_facts.untold import gaps_untold
+from analysis.run_facts.untold import unmeasured_windows
 from analysis.verdict.demands import level_words
 from analysis.verdict.naming import amount_words
 from harness.model.runs.report import CountDemand, GapDemand, LevelDemand, Report
@@ -144,7 +144,7 @@ def tiles(report: Report) -> list[dict[str, str]]:
 def _latency_tile(report: Report) -> dict[str, str]:
     name, latency = "Time to ack, p50", report.latency_ms.ack if report.latency_ms else None
     if BEGINS in report.untold:
-        return _unknown_tile(name, gaps_untold([BEGINS])["produce"])
+        return _unknown_tile(name, unmeasured_windows([BEGINS])["produce"])
     told = (latency.p50, latency.p99, latency.max) if latency else (None, None, None)
     p50, p99, most = map(wording.milliseconds, told)
     return {"name": name, "value": p50, "note": f"p99 {p99}, worst {most}", "tone": "quiet"}
@@ -225,7 +225,7 @@ def _window_tile(report: Report, kind: str, name: str, happened: int) -> dict[st
     """The longest window, and the fault that it belongs to; of nothing there is none to measure."""
     length_s = getattr(report.longest_window_s, kind)
     if length_s is None:
-        return _unknown_tile(name, gaps_untold(report.untold)[kind])
+        return _unknown_tile(name, unmeasured_windows(report.untold)[kind])
     if length_s:
         mine = [window for window in report.windows if window.kind == kind]
         worst = max(mine, key=lambda window: window.length_s, default=None)

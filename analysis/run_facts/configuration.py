@@ -1,10 +1,9 @@
-"""What of a run's configuration decides the promises.
+"""The settings of a run that decide its promises.
 
-Which settings count, and where they are looked for, depends on which Kafka it was
-(analysis.run_facts.kafka).
+The Kafka release decides which settings count and where they stand (analysis.run_facts.kafka).
 
-A setting that was changed at run time counts as the least safe value that it had: whether it was in
-force when it mattered is for the causes to say (analysis.causes).
+A setting that changed at run time counts with the least safe value that it had; analysis.causes
+decides whether that value was in force when it mattered.
 """
 
 from __future__ import annotations
@@ -39,16 +38,16 @@ class Facts:
     replicas: int
     unclean: bool  # unclean elections were allowed or asked for, at one time or another
     epochs: bool  # followers truncate by leader epoch (KIP-101)
-    checks_crcs: bool  # consumers look at what they are given: check.crcs
-    in_flight: int = IN_FLIGHT  # requests of a producer that one broker has not answered yet
+    checks_crcs: bool  # consumers check CRCs: check.crcs
+    in_flight: int = IN_FLIGHT  # unanswered requests of a producer to one broker, at most
     commit: str | None = None  # of the group: auto | before | after | transaction; None: no group
-    transforms: bool = False  # its members send what they make of what they are given
+    transforms: bool = False  # its members send an output for each input
     resets: str | None = None  # auto.offset.reset of consumers; None: not told
-    one_generation: bool = True  # the group's members all are of one, and none is static
-    compared: bool = False  # what the replicas hold was compared at the end
-    watched: bool = False  # the replicas' watermarks and log ends were followed
+    one_generation: bool = True  # all members have the same generation, and none is static
+    compared: bool = False  # the replicas were compared at the end
+    watched: bool = False  # the replicas' watermarks and log ends were sampled
     transactional: bool = False  # producers have a transactional.id
-    uncommitted: bool = False  # consumers ask for what is not committed: isolation.level
+    uncommitted: bool = False  # consumers read uncommitted records: isolation.level
     follower_reads: bool = False  # consumers may read from followers (KIP-392)
     compacted: bool = False  # cleanup.policy, at one time or another
     set_back: bool = False  # a controller may lack metadata that it had voted for (KRaft)
@@ -78,14 +77,16 @@ def facts_of(
     changed: Sequence[Mapping[str, str]] = (),
     kafka: Kafka | None = None,
 ) -> Facts:
-    """The facts in a resolved scenario, its brokers' settings, and the topic's settings that faults
-    changed, of such a Kafka."""
+    """The facts of a resolved scenario, of its brokers' settings, of the topic settings that faults
+    changed, and of its Kafka."""
     kafka = kafka or Kafka()
     work, topic = scenario["workload"], scenario["topic"]
     producer, consumer = work["producer"], work.get("consumer", {})
     in_force = {**server, **topic["config"]}  # the topic's own setting goes before the brokers'
     elections = ({**kafka.deciding(server), **topic["config"]}, *changed)
-    allowed = kafka.configures_unclean and any(_true(each.get(UNCLEAN)) for each in elections)
+    allowed = kafka.configures_unclean and any(
+        _true(settings.get(UNCLEAN)) for settings in elections
+    )
 
     return Facts(
         acks=acks_of(producer),
@@ -105,7 +106,7 @@ def facts_of(
         transactional="transactional.id" in producer,
         uncommitted=consumer.get("isolation.level") == "read_uncommitted",
         follower_reads=_read_from_followers(work, server),
-        compacted=any(_compacts({**in_force, **each}) for each in ({}, *changed)),
+        compacted=any(_compacts({**in_force, **change}) for change in ({}, *changed)),
     )
 
 
@@ -141,6 +142,6 @@ def _have_epochs(server: Mapping[str, Any], topic: Mapping[str, Any]) -> bool:
     return min(protocol, protocol if stored is None else _version(stored)) >= FIRST_WITH_EPOCHS
 
 
-def _version(told: object) -> tuple[int, ...]:
-    """Of "0.10.2-IV0" or "3.9" the first two numbers."""
-    return tuple(int(part) for part in str(told).split("-", 1)[0].split(".")[:2])
+def _version(text: object) -> tuple[int, ...]:
+    """The first two numbers of "0.10.2-IV0" or "3.9"."""
+    return tuple(int(part) for part in str(text).split("-", 1)[0].split(".")[:2])

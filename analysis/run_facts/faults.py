@@ -1,8 +1,7 @@
 """The faults of a run with their effects, as far as promises depend on them.
 
-A fault's effects stand in its step of the plan (harness.model.effects). Where they are not known,
-or its step is not in the plan, nobody knows what it did: it permits nothing, and what it could have
-permitted is in doubt (`EVERYTHING`).
+A fault's step of the plan has its effects (harness.model.effects). A fault without known effects
+permits nothing for sure; what it could have permitted is in doubt (`EVERYTHING`).
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ def meets(fault: Row, from_ns: int, to_ns: int | None) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Happened:
-    """The parts of a run's record that tell what happened to its nodes."""
+    """The faults of a run, and the parts of run.json that say what they could do."""
 
     faults: Sequence[Row] = ()  # rows of the history's table
     steps: Mapping[int, Effects | None] = field(default_factory=dict)  # the plan's; None: not known
@@ -60,8 +59,8 @@ class Happened:
         nodes: Mapping[str, Row] | None = None,
         quorum: frozenset[str] | None = None,
     ) -> Happened:
-        """By the history's rows and run.json's plan and nodes. `quorum`: where brokers are
-        controllers too, which their roles do not tell."""
+        """Made of the history's rows and of run.json's plan and nodes. `quorum`: the keepers of the
+        metadata if brokers are controllers too."""
         effects = {step["step"]: step.get("effects") for step in plan}
         return cls(
             faults=faults,
@@ -83,24 +82,24 @@ class Happened:
         return self.options_of.get(fault["step"], {})
 
     def unknown(self) -> list[Row]:
-        """The faults that hit somebody and of which it is not known what they can do."""
+        """The faults that hit a node and whose effects are not known."""
         return [f for f in self.faults if f["nodes"] and self.effects(f) is None]
 
     def known(self) -> Iterator[tuple[Row, Effects]]:
-        """The faults that hit somebody, with what they could do."""
+        """The faults that hit a node and whose effects are known, with these."""
         for fault in self.faults:
             effects = self.effects(fault)
             if fault["nodes"] and effects is not None:
                 yield fault, effects
 
     def hits_the_cluster(self, fault: Row) -> bool:
-        """Whether it hit a node of the cluster, no worker."""
+        """Whether it hit a node of the cluster, not only workers."""
         return any(
             self.nodes.get(name, {}).get("role") not in (None, "client") for name in fault["nodes"]
         )
 
     def hits_half_the_quorum(self, fault: Row) -> bool:
-        """Whether it hit so many who keep the metadata that the others may be no majority."""
+        """Whether it hit so many keepers of the metadata that the others may be no majority."""
         hit = self.quorum & set(fault["nodes"])
         return bool(hit) and 2 * len(hit) >= len(self.quorum)
 
@@ -109,13 +108,13 @@ class Happened:
         return self.options(fault).get("how") == "unclean"
 
     def settings(self, *, unknown_did_all: bool = False) -> list[Mapping[str, str]]:
-        """The topic's settings that faults changed; of unknown effects nothing, or everything."""
+        """The topic settings that faults changed; one of unknown effects none, or all."""
         changed = [effects.topic_settings for _, effects in self.known()]
         if unknown_did_all and self.unknown():
             changed.append(EVERYTHING.topic_settings)
-        return [each for each in changed if each]
+        return [settings for settings in changed if settings]
 
     def asked_for_unclean(self, *, unknown_did_all: bool = False) -> bool:
-        """Whether somebody asked for an unclean election; of unknown effects nobody, or each."""
+        """Whether a fault asked for an unclean election; one of unknown effects did not, or did."""
         asked = any(self.asks_for_unclean(fault) for fault, _ in self.known())
         return asked or (unknown_did_all and bool(self.unknown()))

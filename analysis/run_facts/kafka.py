@@ -21,8 +21,8 @@ What a release has, and where it decides:
 - **Voters**: static ones are known by their ids, so a controller with an empty disk votes; dynamic
   ones by the id of their disk too, so it does not (KIP-853).
 
-A release that is not told (an existing cluster, an imported history) is judged as 3.9.2 with
-ZooKeeper, unless its features are told.
+An unknown release (an existing cluster, an imported history) is judged as 3.9.2 with ZooKeeper,
+unless its features are known.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Kafka:
         return float(self.deciding(server).get(key, SESSION_MS[key]))
 
     def new_controller_ms(self) -> float:
-        """How long KRaft may be without an active controller, where enough of them are there."""
+        """How long KRaft may be without an active controller while enough of them run."""
         if self.zookeeper:
             return 0.0
         return sum(float(self.controllers.get(key, ms)) for key, ms in _QUORUM.items())
@@ -132,24 +132,24 @@ def kafka_of(record: Row) -> Kafka:
 
 
 def kraft_of(record: Row) -> dict[str, Any]:
-    """What report.json tells of a run without ZooKeeper: who keeps the metadata, and the
-    controllers' own settings; nothing of another one."""
+    """What report.json has of a KRaft run: the quorum, and the controllers' settings; empty with
+    ZooKeeper."""
     kafka = kafka_of(record)
     if kafka.zookeeper:
         return {}
-    told = {
+    kraft = {
         "metadata": "kraft-combined" if kafka.combined else "kraft",
         "voters": "dynamic" if kafka.dynamic else "static",
         "eligible_leaders": kafka.elr,
         "configures_unclean": kafka.configures_unclean,
         "features": dict(record.get("features") or {}),
     }
-    return {"controller": dict(kafka.controllers), "kraft": told}
+    return {"controller": dict(kafka.controllers), "kraft": kraft}
 
 
 def _release(record: Row, cluster: Row) -> str:
-    """What ran, if that is told in numbers (a folder of the user's may hold any release), else what
-    was asked for, else what its image's name tells."""
+    """The release that ran, if its version is a number (a user's folder may hold any), else the one
+    of the scenario, else the one in its image's name."""
     ran = str((record.get("versions") or {}).get("kafka") or "")
     if _RELEASE.fullmatch(ran):
         return ran
@@ -157,7 +157,7 @@ def _release(record: Row, cluster: Row) -> str:
 
 
 def _metadata(release: str, cluster: Row, nodes: Mapping[str, Row], features: Row) -> str:
-    """Of a scenario that does not say it: who is there, else the release's own default."""
+    """The metadata mode of a scenario that does not say it: by its nodes, else the default."""
     if any(node.get("role") == "controller" for node in nodes.values()) or METADATA in features:
         return "kraft"
     return default_metadata(release if cluster.get("kafka") else DEFAULT)
@@ -172,6 +172,6 @@ def _quorum(nodes: Mapping[str, Row], cluster: Row, *, combined: bool) -> frozen
 
 
 def keepers(nodes: Mapping[str, Row]) -> frozenset[str]:
-    """The nodes that do nothing but keep the metadata: ZooKeepers, or controllers."""
+    """The nodes that keep the metadata and nothing else: ZooKeepers, or controllers."""
     roles = ("zookeeper", "controller")
     return frozenset(name for name, node in nodes.items() if node.get("role") in roles)

@@ -1,20 +1,20 @@
 """Whether a topic's replicas are where Kafka's rule puts them: the demand `misplaced-replicas`.
 
-Brokers stand in a ring, ordered so that each rack comes once before any comes twice. Partition i is
-led by the broker at i + start; its other replicas are on those that follow, as far away as a shift
-says that grows by one each time round the ring. Start and shift are random, once for a topic. On
-the way a broker is passed over whose rack has a replica already, as long as other racks have none.
+The rule orders the brokers in a ring in which racks alternate. The broker at i + start leads
+partition i; the other replicas follow at a distance given by a shift, which grows by one with each
+round of the ring. Start and shift are random, once per topic. The rule skips a broker whose rack
+already has a replica while other racks have none.
 
     5 brokers, 3 replicas, start 0, shift 0    0: 1 2 3    1: 2 3 4   …   5: 1 3 4 (second round)
 
-So with a shift of 0 partition i's replica j is on broker (i + j) mod n, in the first round. How
-many replicas are misplaced is counted against the start and the shift that fit best: 0 says that
-some choice of Kafka's explains all of them.
+With a shift of 0, replica j of partition i is on broker (i + j) mod n in the first round. Misplaced
+replicas are counted against the start and the shift that fit best: 0 says that one choice of
+Kafka's explains all of them.
 
-KRaft's controller goes by racks: partition i begins at rack i + start, its other replicas are in
-the racks that follow, and each rack gives its brokers in turn, from one of its own on. Racks are in
-order by name, and brokers by id, for as many partitions as there are brokers; then both are
-shuffled, and what comes is held against nothing.
+KRaft's controller stripes over racks: partition i begins at rack i + start, its other replicas are
+in the next racks, and each rack gives its brokers in turn, from one of them on. Racks are ordered
+by name and brokers by id for as many partitions as there are brokers; then KRaft shuffles both, and
+later partitions are not checked.
 
     5 brokers, 3 replicas, start 0    0: 1 2 3    1: 2 3 4   …   4: 5 1 2    5: any
 
@@ -31,12 +31,12 @@ from typing import Any
 from analysis.run_facts.kafka import kafka_of
 
 Replicas = Sequence[str]
-MOST_BROKERS, MOST_PARTITIONS = 9, 1000  # of a scenario; a record may be anybody's
+MOST_BROKERS, MOST_PARTITIONS = 9, 1000  # of a scenario; a record may have more
 
 
 def misplaced(record: Mapping[str, Any]) -> int | None:
-    """How many replicas of a run's topic are elsewhere; None where run.json does not tell where
-    they were, or where it was not Kafka that placed them, in a cluster of the harness's own."""
+    """The number of misplaced replicas; None if run.json does not have the placement, or Kafka did
+    not place them in a cluster of the harness."""
     placed: Sequence[Replicas] = record.get("replicas") or ()
     if not placed_by_kafka(record):
         return None
@@ -53,8 +53,8 @@ def misplaced(record: Mapping[str, Any]) -> int | None:
 
 
 def placed_by_kafka(record: Mapping[str, Any]) -> bool:
-    """Whether Kafka was to place the replicas, in a cluster that the harness made: another one has
-    racks of which run.json does not tell."""
+    """Whether Kafka placed the replicas in a cluster of the harness: run.json does not have the
+    racks of others."""
     scenario: Mapping[str, Any] = record.get("scenario") or {}
     kubernetes = (scenario.get("backend") or {}).get("kubernetes") or {}
     attached = (kubernetes.get("attach") or {}).get("namespace")
@@ -63,8 +63,8 @@ def placed_by_kafka(record: Mapping[str, Any]) -> bool:
 
 
 def fewest_misplaced(placed: Sequence[Replicas], racks: Mapping[str, str]) -> int:
-    """Of each partition's replicas, how many differ from the rule's where start and shift fit best;
-    `racks` has every broker's, by ids."""
+    """How many replicas differ from the rule for the start and the shift that fit best; `racks`:
+    broker -> rack, in order of ids."""
     ring = _alternating(racks)
     choices = product(range(len(ring)), range(max(len(ring) - 1, 1)))
     return min(_differ(placed, ring, racks, start, shift) for start, shift in choices)
@@ -85,13 +85,13 @@ def _from(
     first: int, shift: int, ring: Replicas, racks: Mapping[str, str], replicas: int
 ) -> Replicas:
     """The rule's replicas of a partition that the broker at `first` leads."""
-    chosen, there = [ring[first]], len(set(racks.values()))
+    chosen, rack_count = [ring[first]], len(set(racks.values()))
     steps = count()
     while len(chosen) < min(replicas, len(ring)):
-        away = 1 + (shift * there + next(steps)) % (len(ring) - 1)
+        away = 1 + (shift * rack_count + next(steps)) % (len(ring) - 1)
         name = ring[(first + away) % len(ring)]
-        used = {racks[each] for each in chosen}
-        if name not in chosen and (racks[name] not in used or len(used) == there):
+        used = {racks[broker] for broker in chosen}
+        if name not in chosen and (racks[name] not in used or len(used) == rack_count):
             chosen.append(name)
     return chosen
 
@@ -107,8 +107,8 @@ def _alternating(racks: Mapping[str, str]) -> Replicas:
 
 
 def fewest_off_stripes(placed: Sequence[Replicas], racks: Mapping[str, str]) -> int:
-    """Of the replicas of as many partitions as there are brokers, how many differ from the rule of
-    KRaft's controller where the starts fit best: the racks' and each rack's own."""
+    """How many replicas, of as many partitions as there are brokers, differ from KRaft's rule for
+    the starts that fit best: that of the racks, and that in each rack."""
     ring = sorted(set(racks.values()))
     turns = [_turns([name for name in racks if racks[name] == rack]) for rack in ring]
     choices = product(_turns(ring), product(*turns))
@@ -117,7 +117,7 @@ def fewest_off_stripes(placed: Sequence[Replicas], racks: Mapping[str, str]) -> 
 
 
 def _turns(names: Replicas) -> list[Replicas]:
-    """The same names from each of them on."""
+    """The rotations of a list of names."""
     return [[*names[at:], *names[:at]] for at in range(len(names))]
 
 

@@ -1,20 +1,20 @@
-"""Faults that may make a KRaft quorum forget what was committed: controllers that lost their disks.
+"""Faults that may make a KRaft quorum lose committed metadata: controllers that lost their disks.
 
     static voters; the disk of controller1 is lost            =>  it votes without what it had
     dynamic voters, one disk lost and two of three kept       =>  nothing: its vote does not count
     power of controller1 lost                                 =>  perhaps
 
-What is committed is on the disks of a majority. A static voter is known by its id alone, so one
-with an empty disk may elect another one that lacks the rest (KIP-595); a dynamic one by the id of
-its disk too, so who is left decides, and a majority of all voters has whatever was committed
-(KIP-853). Of power that was lost it is not known: a leader counts its own copy before it has synced
+Committed metadata is on the disks of a majority. Kafka knows a static voter by its id alone, so one
+with an empty disk may elect another one that lacks the rest (KIP-595). It knows a dynamic voter by
+the id of its disk too, so the others decide, and a majority of all voters has all committed
+metadata (KIP-853). A loss of power is in doubt: a leader counts its own copy before it has synced
 it (KafkaRaftClient.flushLeaderLog), followers sync first.
 
-With static voters it is over once it is healed: that is proved by every voter having what is
-committed, and what goes back later is another's doing.
+With static voters the strike is over once it is healed: the proof is that every voter has what is
+committed, and metadata that goes back later has another cause.
 
-That it may have happened permits nothing by itself (analysis.causes.leaders.set_back). A cluster
-with ZooKeeper has none: what its ensemble shows is never taken back here.
+The strike alone permits nothing (analysis.causes.leaders.set_back). A cluster with ZooKeeper has
+none: its ensemble loses nothing here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from analysis.run_facts.kafka import Kafka
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuorumStrike:
-    """A fault that may have taken what a quorum had committed, and why that is not sure."""
+    """A fault that may have taken committed metadata, and why that is not sure."""
 
     fault: int
     words: str
@@ -40,17 +40,16 @@ class QuorumStrike:
 def quorum_strikes(
     happened: Happened, kafka: Kafka, *, with_unknown: bool = True
 ) -> list[QuorumStrike]:
-    """All of a run, in order of time; `with_unknown`: those too of which it is not known what they
-    can do."""
+    """All of a run, in order of time; `with_unknown`: also the faults of unknown effects."""
     if kafka.zookeeper:
         return []
-    found = [*_known(happened, kafka), *(_unknown(happened, kafka) if with_unknown else ())]
-    return sorted(found, key=lambda strike: strike.invoke_ns)
+    strikes = [*_known(happened, kafka), *(_unknown(happened, kafka) if with_unknown else ())]
+    return sorted(strikes, key=lambda strike: strike.invoke_ns)
 
 
 def _known(happened: Happened, kafka: Kafka) -> Iterator[QuorumStrike]:
     emptied: set[str] = set()
-    for fault, effects in sorted(happened.known(), key=lambda each: int(each[0]["invoke_ns"])):
+    for fault, effects in sorted(happened.known(), key=lambda pair: int(pair[0]["invoke_ns"])):
         hit = happened.quorum & set(fault["nodes"])
         if not hit or effects.takes == "nothing":
             continue

@@ -1,11 +1,11 @@
-"""What an imported history does not tell, and what cannot be judged then (docs/lines.md).
+"""What an imported history does not tell, and what cannot be judged without it (docs/lines.md).
 
-    begins of sends not told    =>  reordered, real-time violations, phantoms: not judged
-    values not told             =>  duplicates, phantoms: not judged, since two may be one
-    acks not told               =>  what only acks=1 permits is neither permitted nor forbidden
+    no begins of sends    =>  reordered, real-time violations, phantoms: not judged
+    no values             =>  duplicates, phantoms: not judged, since two may be one
+    no acks               =>  what only acks=1 permits is neither permitted nor forbidden
 
-Every promise is asked twice: of the safest configuration that there may have been, and of the least
-safe. What only the latter permits is in doubt.
+Each promise is evaluated twice, for the safest configuration that is possible and for the least
+safe one. What only the latter permits is in doubt.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from harness.model.untold import (
     VALUES,
 )
 
-# What is not told -> the anomalies that are not judged without it.
+# Untold fact -> the anomalies that are not judged without it.
 RESTS_ON: Final[Mapping[str, frozenset[str]]] = {
-    # Of a send without begin and without end nobody knows: what is read may have been sent.
+    # Without its begin and its end a send may have come before any read.
     BEGINS: frozenset({"reordered", "real-time-violation", "phantom"}),
     VALUES: frozenset({"phantom", "vanished", "inconsistent-offset", "corrupt", "duplicate"}),
     EPOCHS: frozenset({"epoch-back"}),
@@ -65,12 +65,12 @@ _SETTINGS: Final[Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]]] = {
 
 
 def least_safe(facts: Facts) -> Facts:
-    """The facts with every setting that is not told as unsafe as it can have been."""
+    """The facts with the least safe value of every untold setting."""
     return _with(facts, 0)
 
 
 def safest(facts: Facts) -> Facts:
-    """The same, as safe as it can have been."""
+    """The facts with the safest value of every untold setting."""
     return _with(facts, 1)
 
 
@@ -83,13 +83,13 @@ def _with(facts: Facts, which: int) -> Facts:
 
 
 def not_judged(untold: Collection[str]) -> frozenset[str]:
-    """The anomalies that nobody can judge where this is not told."""
+    """The anomalies that cannot be judged without these facts."""
     return frozenset().union(*(RESTS_ON.get(name, frozenset()) for name in untold))
 
 
-def gaps_untold(untold: Collection[str]) -> dict[str, str]:
-    """The kinds of windows that nobody can measure, and why. Nobody says of an imported history who
-    follows the log."""
+def unmeasured_windows(untold: Collection[str]) -> dict[str, str]:
+    """The kinds of windows that cannot be measured -> why. No imported history says who follows the
+    log."""
     if BEGINS in untold:
         why = f"the history does not tell {_WORDS[BEGINS]}"
         return dict.fromkeys(("produce", *_OF_READERS), why)
@@ -97,20 +97,19 @@ def gaps_untold(untold: Collection[str]) -> dict[str, str]:
     return dict.fromkeys(_OF_READERS, why) if untold else {}
 
 
-def settings_untold(untold: Collection[str]) -> tuple[str, ...]:
-    """Those of what is not told that are settings."""
+def untold_settings(untold: Collection[str]) -> tuple[str, ...]:
+    """The untold facts that are settings."""
     return tuple(name for name in untold if name in _SETTINGS)
 
 
-def untold_words(untold: Collection[str], judged: Collection[str]) -> list[str]:
-    """A reason for each thing that is not told and that keeps something from being judged, of the
-    anomalies that such a run could have had."""
-    found = []
+def unjudged_reasons(untold: Collection[str], judged: Collection[str]) -> list[str]:
+    """One sentence per untold fact without which an anomaly of `judged` is unknown."""
+    reasons = []
     for name in untold:
-        kept = sorted(RESTS_ON.get(name, frozenset()) & {*judged})
-        if kept:
-            are = "is" if len(kept) == 1 else "are"
-            found.append(
-                f"the history does not tell {_WORDS[name]}: {', '.join(kept)} {are} unknown"
+        unknown = sorted(RESTS_ON.get(name, frozenset()) & {*judged})
+        if unknown:
+            are = "is" if len(unknown) == 1 else "are"
+            reasons.append(
+                f"the history does not tell {_WORDS[name]}: {', '.join(unknown)} {are} unknown"
             )
-    return found
+    return reasons

@@ -1,1 +1,1 @@
-"""Screens: which values anything can be wrong with, told by a run's files before Spark is asked."""
+"""Screens: the values of a run that may have an anomaly, found in its files before Spark looks."""

@@ -1,4 +1,4 @@
-"""What a consumer group did with the log: processed twice, passed over, and told less than before.
+"""What a consumer group did with the log: records processed twice or passed over, offsets set back.
 
 process a at 0, twice                                   =>  again
 poll 0 to 4, process all but 2, commit 5                =>  2 was passed
@@ -51,8 +51,8 @@ class Groups:
         for each in distinct(partition):
             mine = rows[partition == each]
             first = int(mine[np.argmin(batch.offset[mine])])
-            told = int(batch.offset[first]), int(batch.value[first])
-            self._started[each] = min(self._started.get(each, told), told)
+            start = int(batch.offset[first]), int(batch.value[first])
+            self._started[each] = min(self._started.get(each, start), start)
 
     def _processed(self, batch: Batch, rows: Numbers) -> None:
         log, value = self._log, batch.value[rows]
@@ -67,7 +67,7 @@ class Groups:
         least_at(log.done_ns, mine, batch.end_ns[rows][there])
 
     def look(self) -> None:
-        """See what was passed over, and what coordinators forgot."""
+        """See records that were passed over, and offsets that coordinators lost."""
         commits, answers = _joined(self._commits), _joined(self._answers)
         upto: dict[int, int] = {}
         for of, offset, _, _ in (commits, answers):
@@ -80,7 +80,7 @@ class Groups:
             if 0 <= partition < self._log.partitions and most > started:
                 self._passed(partition, started, most)
         if Sign.PASSED in self._suspects.signs:
-            # Where the group began is told by a record.
+            # A record shows where the group began.
             firsts = np.array([value for _, value in self._started.values()], dtype=np.int64)
             self._suspects.values.add(known(firsts))
         if not _never_lower(commits, answers):
@@ -110,12 +110,12 @@ def _never_lower(commits: tuple[Numbers, ...], answers: tuple[Numbers, ...]) -> 
         return True
     if any(np.any(each == NONE) for each in (*commits, *answers)):
         return False
-    (of, to, _, acked_ns), (about, told, since_ns, _) = commits, answers
+    (of, to, _, acked_ns), (about, answer, since_ns, _) = commits, answers
     for each in distinct(about):
         mine = np.flatnonzero(of == each)
         mine = mine[np.argsort(acked_ns[mine], kind="stable")]
         highest = np.concatenate(([0], np.maximum.accumulate(to[mine])))
         before = np.searchsorted(acked_ns[mine], since_ns[about == each])
-        if np.any(highest[before] > told[about == each]):
+        if np.any(highest[before] > answer[about == each]):
             return False
     return True

@@ -1,14 +1,13 @@
-"""The log as the final read has it, an array for each thing that is known of a place.
+"""The log as the final read has it: one array per fact about a place.
 
     partition 0 from 5 to 8, partition 1 from 0 to 2    =>  5 elements: 0/5, 0/6, 0/7, 1/0, 1/1
 
-`value` is what the final read has there; EMPTY where it has nothing, and GARBLED where it has a
-payload that is no value. What was acked, delivered or processed there counts
-only if it is that value. Places outside, where no final read got to, are nobody's: -1.
+`value` is the value of the final read; EMPTY without a record, GARBLED for a payload that is no
+value. An ack, a delivery or a processing of another value at the place does not count. Places that
+no final read reached have the number -1 (NOBODY).
 
-56 bytes a record: in memory, and from `MOST_BYTES` on in a file that has no name. What is in a file
-needs memory while it is looked at, until `rest`.
-"""
+56 bytes per record: in memory, and from `MOST_BYTES` on in a file without a name, of which the
+pages in use take memory until `rest`."""
 
 from __future__ import annotations
 
@@ -32,11 +31,11 @@ Small = npt.NDArray[np.int32]
 
 
 class CannotScreen(Exception):
-    """A history that has no such log: everything of it is suspected."""
+    """A history without such a log: all of it is suspected."""
 
 
 class Log:
-    """What is known of each place."""
+    """The facts about each place."""
 
     def __init__(
         self, ends: Sequence[Mapping[str, Any]], operations: int, scratch: Path | None = None
@@ -55,7 +54,7 @@ class Log:
         self._size = np.array(sizes, dtype=np.int64)
         self.bounds = np.concatenate(([0], np.cumsum(self._size))).astype(np.int64)
         self._scratch = scratch
-        self._there: dict[int, Numbers] = {}
+        self._offsets: dict[int, Numbers] = {}
         size = int(self.bounds[-1])
         self._big = size * 56 > MOST_BYTES
         self.value = self._room(size, EMPTY)
@@ -78,7 +77,7 @@ class Log:
         return room
 
     def rest(self) -> None:
-        """Let the system have the memory of what is in files; it is there when it is looked at."""
+        """Give the memory of pages in files back to the system."""
         if self._big:
             for each in (
                 *(self.value, self.intended_ns, self.sent_ns, self.acked_ns),
@@ -93,12 +92,12 @@ class Log:
 
     def at(self, partition: Numbers, offset: Numbers) -> Numbers:
         """The number of each place; NOBODY outside."""
-        there = (partition >= 0) & (partition < len(self._size))
-        known = np.where(there, partition, 0)
+        exists = (partition >= 0) & (partition < len(self._size))
+        known = np.where(exists, partition, 0)
         if not len(self._size):
             return np.full(len(partition), NOBODY)
         since = offset - self._first[known]
-        inside = there & (offset >= 0) & (since >= 0) & (since < self._size[known])
+        inside = exists & (offset >= 0) & (since >= 0) & (since < self._size[known])
         return np.where(inside, self.bounds[known] + since, NOBODY)
 
     def has(self, place: Numbers, value: Numbers) -> Mask:
@@ -109,8 +108,8 @@ class Log:
         found &= self.value[place] == value
         return found
 
-    def there(self, place: Numbers) -> Numbers:
-        """What the final read has at each place."""
+    def values_at(self, place: Numbers) -> Numbers:
+        """The value of the final read at each place."""
         if not len(self.value):
             return np.full(len(place), EMPTY)
         return np.where(place == NOBODY, EMPTY, self.value[place])
@@ -121,24 +120,24 @@ class Log:
 
     def offset(self, partition: int, place: Numbers) -> Numbers:
         """The offsets of a partition's places."""
-        told: Numbers = place - self.bounds[partition] + self._first[partition]
-        return told
+        offsets: Numbers = place - self.bounds[partition] + self._first[partition]
+        return offsets
 
     def offsets(self, partition: int) -> Numbers:
         """The offsets at which a partition's log, which is whole, has a record."""
-        if partition not in self._there:
+        if partition not in self._offsets:
             span = self.span(partition)
-            there = np.flatnonzero(self.value[span] != EMPTY) + span.start
-            self._there[partition] = self.offset(partition, there)
-        return self._there[partition]
+            places = np.flatnonzero(self.value[span] != EMPTY) + span.start
+            self._offsets[partition] = self.offset(partition, places)
+        return self._offsets[partition]
 
     def forget(self) -> None:
-        """Keep what fates are told by, and nothing else."""
+        """Keep only what fates need."""
         self.client = self.transaction = np.zeros(0, dtype=np.int32)
-        self._there.clear()
+        self._offsets.clear()
 
     def clear(self) -> None:
-        """Keep nothing any more."""
+        """Keep nothing."""
         nothing = np.zeros(0, dtype=np.int64)
         self.value = self.intended_ns = self.sent_ns = self.acked_ns = nothing
         self.delivered_ns = self.done_ns = nothing
@@ -154,8 +153,7 @@ def _rest(room: npt.NDArray[Any]) -> None:
 
 
 def least_at(times: Numbers, place: Numbers, moment: Numbers) -> None:
-    """Lower the times at these places to these moments, where they are earlier. A place may come
-    several times."""
+    """Lower the times at these places to earlier moments. A place may come several times."""
     if np.any(np.diff(moment) < 0):
         np.minimum.at(times, place, moment)
     else:  # written in reverse, the first of a place is written last

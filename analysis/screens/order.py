@@ -1,8 +1,9 @@
-"""Order: which acked records a later send of the same client lies before, or a send of after.
+"""Order: acked records that lie behind a later send of their client, or behind a send that began
+after their ack.
 
-Both are told from the log's arrays, partition by partition: exactly those that
-analysis.checks.order finds, and for each the one that it names beside it. Of a record that is not
-where it was acked the first place counts, as there.
+The log's arrays show both, partition by partition: exactly the records that analysis.checks.order
+finds, and the record that it names beside each. A record that is not where it was acked counts at
+its first place, as there.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _FEW = 64  # clients of a partition that are looked at one by one
 
 
 def look(log: Log, aside: Aside, suspects: Suspects, operations: int) -> None:
-    """See what is out of order."""
+    """See records that are out of order."""
     kept = log.acked_ns != NONE
     _place_moved(log, aside, kept, operations)
     for partition in range(log.partitions):
@@ -33,7 +34,7 @@ def look(log: Log, aside: Aside, suspects: Suspects, operations: int) -> None:
 
 
 def _place_moved(log: Log, aside: Aside, kept: Mask, operations: int) -> None:
-    """Let each acked record that the log has where nobody claims it count at its first place."""
+    """Let each acked record that the log has at an unclaimed place count at its first place."""
     unclaimed = np.flatnonzero((log.value > GARBLED) & (log.acked_ns == NONE))
     if not len(unclaimed):
         return

@@ -1,10 +1,9 @@
-"""What is odd about readers' steps and about the log: the rows of analysis.frames.steps, by numpy.
+"""The odd steps of readers and the holes of the log: the rows of analysis.frames.steps, by numpy.
 
-A reader's records come in the order of its file. Two that follow one another are looked at again
-where the second is not at the next offset, is of an older epoch, or the final read has another
-value where the first was: few, but for the markers of transactions, over which every reader steps.
-Of these, the log's array tells what lies between.
-"""
+A reader's records come in the order of its file. A pair of neighbours is a candidate if the second
+is not at the next offset or has an older epoch, or if the final read has another value at the
+first. Such pairs are few, except at transaction markers, over which every reader steps; the log's
+array shows what lies between."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ _MOVES = 1 << 22  # of candidates and moves that are compared at once
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Steps(Columns):
-    """Steps of one reader, in columns; what is null is NONE."""
+    """Steps of one reader, in columns; NONE for null."""
 
     partition: Numbers
     instance: Numbers
@@ -65,10 +64,10 @@ class Readers:
         odd |= _replaced(steps, log) != NONE
         if np.any(odd):
             some = steps.of(odd)
-            told = _may_tell(some, log)
+            candidates = _may_tell(some, log)
             if self._dense:
-                told |= _crosses(some, log)
-            self._found.append((batch.process, some.of(told)))
+                candidates |= _crosses(some, log)
+            self._found.append((batch.process, some.of(candidates)))
 
     def _steps(self, batch: Batch, rows: Numbers) -> _Steps:
         """Each record with the one before it of its client and partition."""
@@ -76,8 +75,8 @@ class Readers:
         key = np.where(batch.instance[rows] == NONE, batch.partition[rows], key)
         order = np.argsort(key, kind="stable") if np.any(np.diff(key)) else np.arange(len(rows))
         rows, key = rows[order], key[order]
-        told = (batch.offset[rows], batch.value[rows], batch.start_ns[rows], batch.epoch[rows])
-        before = [np.concatenate(([NONE], each[:-1])) for each in told]
+        columns = (batch.offset[rows], batch.value[rows], batch.start_ns[rows], batch.epoch[rows])
+        before = [np.concatenate(([NONE], column[:-1])) for column in columns]
         firsts = np.flatnonzero(np.diff(key, prepend=key[0] - 1))
         lasts = np.concatenate((firsts[1:], [len(rows)])) - 1
         some, begins = np.ones(len(rows), dtype=bool), np.zeros(len(rows), dtype=np.int64)
@@ -90,7 +89,7 @@ class Readers:
             some[first] = known is not None
             for each, number in zip(before, known or (), strict=False):
                 each[first] = number
-            self._last[whose] = tuple(int(each[last]) for each in told)
+            self._last[whose] = tuple(int(column[last]) for column in columns)
         names = ("from_offset", "from_value", "from_ns", "from_epoch")
         here = ("partition", "instance", "offset", "value", "end_ns", "epoch")
         steps = _Steps(
@@ -103,15 +102,15 @@ class Readers:
     def _where_put(self, batch: Batch, row: int) -> tuple[int, ...] | None:
         """As analysis.frames.steps._from_where_it_was_put: offset, value, start and epoch."""
         partition, end_ns = int(batch.partition[row]), int(batch.end_ns[row])
-        told = [
+        moves = [
             (move["time_ns"], move["position"])
             for move in self._put
             if (move["process"], move["partition"]) == (batch.process, partition)
             if move["time_ns"] <= end_ns
         ]
-        if not told:
+        if not moves:
             return None
-        time_ns, position = max(told)
+        time_ns, position = max(moves)
         return position - 1, NONE, time_ns + 1, NONE
 
     def rows(self, log: Log, facts: Mapping[str, Any]) -> Iterator[Row]:
@@ -127,9 +126,9 @@ class Readers:
         one that the log has before it."""
         found: dict[tuple[int, int], int] = {}
         for process, steps in self._found if self._dense else ():
-            mine = steps.of(_crosses(steps, log) & ~_moved(process, steps, facts["moves"]))
-            told = (each.tolist() for each in (mine.partition, mine.offset, mine.end_ns))
-            for partition, offset, end_ns in zip(*told, strict=True):
+            over = steps.of(_crosses(steps, log) & ~_moved(process, steps, facts["moves"]))
+            columns = (each.tolist() for each in (over.partition, over.offset, over.end_ns))
+            for partition, offset, end_ns in zip(*columns, strict=True):
                 if end_ns != NONE:
                     found[partition, offset] = min(end_ns, found.get((partition, offset), end_ns))
         return found
@@ -137,15 +136,15 @@ class Readers:
 
 def _crosses(steps: _Steps, log: Log) -> Mask:
     """As analysis.frames.steps._crosses, of a dense log."""
-    there = log.there(log.at(steps.partition, steps.from_offset)) != EMPTY
+    there = log.values_at(log.at(steps.partition, steps.from_offset)) != EMPTY
     forth = (steps.offset > steps.from_offset) & (steps.first == 0)
-    told: Mask = forth & there & ~_over(steps, log)
-    return told
+    crosses: Mask = forth & there & ~_over(steps, log)
+    return crosses
 
 
 def _replaced(steps: _Steps, log: Log) -> Numbers:
-    """What the final read has where the first was, if that is not what was read; else NONE."""
-    there = log.there(log.at(steps.partition, steps.from_offset))
+    """The value of the final read at the first of a pair, if another one was read; else NONE."""
+    there = log.values_at(log.at(steps.partition, steps.from_offset))
     other = (there > GARBLED) & (steps.from_value != NONE) & (there != steps.from_value)
     return np.where(other, there, NONE)
 
@@ -155,10 +154,10 @@ def _may_tell(steps: _Steps, log: Log) -> Mask:
     behind = steps.offset <= steps.from_offset
     replaced = _replaced(steps, log) != NONE
     older = steps.older & ~behind
-    told: Mask = behind | replaced | older
-    left = np.flatnonzero(~told)
-    told[left] = _over(steps.of(left), log)
-    return told
+    candidates: Mask = behind | replaced | older
+    left = np.flatnonzero(~candidates)
+    candidates[left] = _over(steps.of(left), log)
+    return candidates
 
 
 def _over(steps: _Steps, log: Log) -> Mask:
@@ -168,7 +167,7 @@ def _over(steps: _Steps, log: Log) -> Mask:
     left = np.flatnonzero(between < steps.offset)
     for _ in range(3):  # markers of transactions are few in a row
         place = log.at(steps.partition[left], between[left])
-        hit = log.there(place) != EMPTY
+        hit = log.values_at(place) != EMPTY
         found[left[hit]] = True
         between[left] += 1
         left = left[~hit]
@@ -193,7 +192,7 @@ def _moved(process: str, steps: _Steps, moves: Sequence[Mapping[str, Any]]) -> M
     if not own or not len(moved):
         return moved
     of = np.array([NONE if move["partition"] is None else move["partition"] for move in own])
-    since, told = (np.array([move[name] for move in own]) for name in ("since_ns", "time_ns"))
+    since, until = (np.array([move[name] for move in own]) for name in ("since_ns", "time_ns"))
     each = max(1, _MOVES // len(own))
     for first in range(0, len(moved), each):
         part = slice(first, first + each)
@@ -201,7 +200,7 @@ def _moved(process: str, steps: _Steps, moves: Sequence[Mapping[str, Any]]) -> M
             getattr(steps, name)[part, None] for name in ("partition", "from_ns", "end_ns")
         )
         here = (of == NONE) | (of == partition)
-        moved[part] = np.any(here & (told >= from_ns) & (since <= end_ns), axis=1)
+        moved[part] = np.any(here & (until >= from_ns) & (since <= end_ns), axis=1)
     return moved
 
 
@@ -218,12 +217,12 @@ class _Beside:
         here, offset, before = np.array([number]), at["offset"], at["from_offset"]
         other = int(_replaced(steps.of(here), self._log)[0])
         kept, kept_value = self._kept(at["partition"], offset)
-        there = self._log.there(self._log.at(steps.partition[here], steps.offset[here]))
+        there = self._log.values_at(self._log.at(steps.partition[here], steps.offset[here]))
         put_under, known = other != NONE, row["instance"] is not None
         over = kept is not None and kept > before
         newer = NONE not in (at["epoch"], at["from_epoch"]) and at["epoch"] > at["from_epoch"]
         confirmed = at["value"] != NONE and int(there[0]) == at["value"]
-        told = {
+        row_of_step = {
             "partition": at["partition"],
             "offset": offset,
             "end_ns": row["end_ns"],
@@ -237,11 +236,11 @@ class _Beside:
         }
         forth, tells = offset > before, known or not self._facts["to_end"]
         if confirmed and forth and tells and (over or put_under):
-            yield {**told, "odd": "skip", "value": other if put_under else kept_value}
+            yield {**row_of_step, "odd": "skip", "value": other if put_under else kept_value}
         if known and not forth and not (newer and put_under):
-            yield {**told, "odd": "back", "value": row["value"]}
+            yield {**row_of_step, "odd": "back", "value": row["value"]}
         if forth and bool(steps.older[number]):
-            yield {**told, "odd": "older", "value": row["value"]}
+            yield {**row_of_step, "odd": "older", "value": row["value"]}
 
     def _kept(self, partition: int, offset: int) -> tuple[int | None, int | None]:
         """The last record of the log below an offset, and its value."""
@@ -251,7 +250,7 @@ class _Beside:
         at = int(np.searchsorted(there, offset)) - 1
         if at < 0:
             return None, None
-        value = int(self._log.there(self._log.at(np.array([partition]), there[at : at + 1]))[0])
+        value = int(self._log.values_at(self._log.at(np.array([partition]), there[at : at + 1]))[0])
         return int(there[at]), None if value == GARBLED else value
 
 
@@ -293,10 +292,10 @@ def holes(
             due = _next_of(kept, facts["ends"], partition)
             if offset <= due or (key == NOBODY and kept is None):
                 continue
-            told: Row = {"partition": partition, "offset": offset, "odd": "hole", "value": None}
-            told |= {"end_ns": None, "kept_offset": kept, "next_offset": due}
-            told["crossed_ns"] = crossed.get((partition, offset))
-            found[partition, key] = told | {"load_end_ns": facts["load_end_ns"]}
+            hole: Row = {"partition": partition, "offset": offset, "odd": "hole", "value": None}
+            hole |= {"end_ns": None, "kept_offset": kept, "next_offset": due}
+            hole["crossed_ns"] = crossed.get((partition, offset))
+            found[partition, key] = hole | {"load_end_ns": facts["load_end_ns"]}
     if any(offset != NOBODY for _, offset in found):
         for partitions, offsets, moments in ended:
             for number in np.flatnonzero(np.isin(offsets, [at for _, at in found])).tolist():

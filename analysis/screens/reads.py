@@ -1,4 +1,4 @@
-"""What readers were given beside the log, and what they looked for in vain; what replicas hold."""
+"""Deliveries that the log does not have, look-ups in vain, and what replicas hold."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Reads:
         self._log, self._suspects, self._facts = log, suspects, facts
 
     def see(self, batch: Batch) -> None:
-        """Look at a batch's."""
+        """Look at a batch's reads."""
         ok = batch.ended("ok")
         given = batch.did("read", "lookup", "poll") & ok
         if np.any(given):
@@ -38,7 +38,7 @@ class Reads:
         garbled = value == NONE
         if np.any(garbled):
             suspects.signs.add(Sign.GARBLED)
-            beside = log.there(place[garbled])
+            beside = log.values_at(place[garbled])
             suspects.values.add(beside[beside > GARBLED])
         stray = ~there & ~garbled
         suspects.see(Sign.STRAY, value[stray])
@@ -47,7 +47,7 @@ class Reads:
     def furthest(self) -> None:
         """See the furthest record of each partition that was read, if it is not below the last
         stable offset."""
-        log, found, told = self._log, [], False
+        log, furthest, unstable = self._log, [], False
         for partition, end in enumerate(self._facts["ends"][: log.partitions]):
             stable, high = end["committed_end"], end["uncommitted_end"]
             if stable is None or high is None:
@@ -56,14 +56,14 @@ class Reads:
             read = np.flatnonzero(log.delivered_ns[span] != NEVER)
             offset = log.offset(partition, read + span.start)
             read = read[offset < high]
-            told |= Sign.STRAY in self._suspects.signs
+            unstable |= Sign.STRAY in self._suspects.signs
             if len(read):
                 place = int(read[-1]) + span.start
-                found.append(int(log.value[place]))
-                told |= int(log.offset(partition, np.array([place]))[0]) >= stable
-        if told:
+                furthest.append(int(log.value[place]))
+                unstable |= int(log.offset(partition, np.array([place]))[0]) >= stable
+        if unstable:
             self._suspects.signs.add(Sign.UNSTABLE)
-            self._suspects.values.add(np.array(found, dtype=np.int64))
+            self._suspects.values.add(np.array(furthest, dtype=np.int64))
 
 
 class Replicas:
@@ -74,7 +74,7 @@ class Replicas:
         self._holders = np.zeros(len(log.value), dtype=np.int32)
 
     def see(self, batch: Batch) -> None:
-        """Look at a batch's."""
+        """Look at a batch's records of replicas."""
         rows = np.flatnonzero(batch.did("replica") & (batch.value != NONE))
         if not len(rows):
             return
@@ -82,11 +82,11 @@ class Replicas:
         there = self._log.has(place, batch.value[rows])
         np.add.at(self._holders, place[there], 1)
         self._suspects.see(Sign.DIFFERS, batch.value[rows[~there]])
-        beside = self._log.there(place[~there])
+        beside = self._log.values_at(place[~there])
         self._suspects.see(Sign.DIFFERS, beside[beside > GARBLED])
 
     def look(self) -> None:
-        """See what too few of them hold."""
+        """See records that too few replicas hold."""
         log = self._log
         for partition, end in enumerate(self._facts["ends"][: log.partitions]):
             starts = [d["log_start"] for d in self._facts["dumps"] if d["partition"] == partition]

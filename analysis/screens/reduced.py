@@ -1,8 +1,8 @@
-"""A smaller history: the operations without which no suspect can be told.
+"""A smaller history: the operations that decide about suspects.
 
-Those of suspected values, those without a value (payloads that are none, commits and what
-coordinators answered), and nothing else: a fate is made of the operations of its value alone, and
-who else was at its places is suspected too.
+It has the operations of suspected values and those without a value (unparsable payloads, commits,
+answers of coordinators), and nothing else: a fate is made of the operations of its value alone, and
+other values at its places are suspected, too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SCHEMA = tables.schema(tables.OPERATION_COLUMNS)
 
 
 def reduce(files: Sequence[Path], values: Values) -> pa.Table:
-    """The operations that are left; CannotScreen where they are too many."""
+    """The operations of the smaller history. Raises CannotScreen for too many."""
     parts, rows = [SCHEMA.empty_table()], 0
     for file in files:
         with pq.ParquetFile(file) as parquet:
@@ -35,10 +35,10 @@ def reduce(files: Sequence[Path], values: Values) -> pa.Table:
                     continue
                 value = parquet.read_row_group(group, columns=["value"])["value"]
                 numbers = pc.fill_null(value, NONE).to_numpy()
-                mine = values.has(numbers) | (numbers == NONE)
-                if not mine.any():
+                wanted = values.has(numbers) | (numbers == NONE)
+                if not wanted.any():
                     continue
-                kept = parquet.read_row_group(group).filter(pa.array(mine))
+                kept = parquet.read_row_group(group).filter(pa.array(wanted))
                 parts.append(_whole(kept))
                 rows += kept.num_rows
                 if rows > MOST:
@@ -47,12 +47,10 @@ def reduce(files: Sequence[Path], values: Values) -> pa.Table:
 
 
 def later_processed(files: Sequence[Path], passed: Values) -> Numbers:
-    """Of each of these values, the first that the member that was given it last processed behind
-    it, if it did: the values that tell whether it went on (analysis.checks.groups.given).
-
-    Only files of members are gone through.
+    """For each of these values the first one that the last member with it processed behind it: it
+    decides whether the member went on (analysis.checks.groups.given). Only members' files have any.
     """
-    found = []
+    values = []
     for file in files:
         polls: list[tuple[Numbers, ...]] = []  # of these values: end_ns, partition, offset, value
         later: list[tuple[Numbers, ...]] = []  # start_ns, partition, offset, value
@@ -65,12 +63,12 @@ def later_processed(files: Sequence[Path], passed: Values) -> Numbers:
             if np.any(done):
                 later.append(_some(batch, "start_ns", done))
         if polls and later:
-            told, processed = (
+            polled, processed = (
                 tuple(np.concatenate(each) for each in zip(*parts, strict=True))
                 for parts in (polls, later)
             )
-            found.append(_first_later(told, processed))
-    return np.concatenate([np.zeros(0, dtype=np.int64), *found])
+            values.append(_first_later(polled, processed))
+    return np.concatenate([np.zeros(0, dtype=np.int64), *values])
 
 
 def _some(batch: Batch, time: str, which: Mask) -> tuple[Numbers, ...]:
@@ -98,7 +96,9 @@ def _first_later(polls: tuple[Numbers, ...], processed: tuple[Numbers, ...]) -> 
 
 
 def _whole(table: pa.Table) -> pa.Table:
-    """With all columns; what its format does not have is null."""
+    """The table with all columns; null where its format has none."""
     nothing = pa.nulls(table.num_rows)
-    told = {name: table[name] if name in table.column_names else nothing for name in SCHEMA.names}
-    return pa.table(told).cast(SCHEMA)
+    columns = {
+        name: table[name] if name in table.column_names else nothing for name in SCHEMA.names
+    }
+    return pa.table(columns).cast(SCHEMA)

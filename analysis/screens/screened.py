@@ -1,14 +1,14 @@
-"""A history, screened: which of its values anything can be wrong with, and what became of all.
+"""A history, screened: its suspects, and what became of all its values.
 
     screened = screen(files, facts, operations=1_000_000)
-    screened.signs         what was seen; an anomaly none of whose signs was seen is not there
-    screened.suspects      the operations that Spark must be given to tell the others
+    screened.signs         the signs that were seen; an anomaly without any of its signs is absent
+    screened.suspects      the operations by which Spark finds the others
     screened.steps         the odd steps of readers, which need no Spark
-    screened.fates()       what became of each value, by partition, for measures; told once
+    screened.fates()       what became of each value, by partition, for measures; only once
 
-The final read becomes an array (analysis.screens.log), everything else is held against it in one
-pass over the files. It is exact: nothing is hashed. Where a history is not plain, CannotScreen is
-raised, and Spark is given all of it: a test asks both about random histories of every anomaly.
+The final read becomes an array (analysis.screens.log), and one pass over the files compares
+everything else with it, exactly: nothing is hashed. For a history that is not plain CannotScreen is
+raised, and Spark checks all of it; a test compares both on random histories with every anomaly.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Screened:
     odd: Mask  # of the log's places: of values that are suspected
 
     def fates(self) -> Iterator[Fates]:
-        """What became of each value, by partition: told once, and not kept."""
+        """What became of each value, by partition. Not kept: call it once."""
         suspected = {int(each.home[0]): each for each in fates_of(self.suspects, self.facts)}
         aside = int(self.aside.home.max(initial=-1)) + 1
         for partition in range(max(len(self.facts["ends"]), self.log.partitions, aside)):
@@ -153,7 +153,7 @@ def screen(
 ) -> Screened:
     """Screen a run with these files of operations, `facts` a row of schema.RUNS; CannotScreen.
 
-    `notes`: what its workers told of transactions; None: nothing can be said of these.
+    `notes`: the events of its workers about transactions; None: it has none.
     """
     log = _log(files, facts, operations, scratch)
     suspects = Suspects(operations)
@@ -182,8 +182,8 @@ def screen(
     crossed = readers.crossed(log, facts)
     steps = [*readers.rows(log, facts), *holes(log, facts, _ended(files), crossed)]
     suspects.signs |= {_KINDS[row["odd"]] for row in steps}
-    told = [row["value"] for row in steps if row["value"] is not None]
-    suspects.values.add(np.array(told, dtype=np.int64))
+    stepped = [row["value"] for row in steps if row["value"] is not None]
+    suspects.values.add(np.array(stepped, dtype=np.int64))
     if suspects.passed:
         suspects.values.add(later_processed(files, suspects.passed))
     if facts["outdated"]:
@@ -202,7 +202,7 @@ def screen(
 
 
 def _resting(log: Log, seen: Iterable[Batch]) -> Iterator[Batch]:
-    """The same batches; from time to time the log's memory is let go."""
+    """The same batches; the log rests from time to time."""
     rows = 0
     for batch in seen:
         yield batch
@@ -213,7 +213,7 @@ def _resting(log: Log, seen: Iterable[Batch]) -> Iterator[Batch]:
 
 
 def _steps(batch: Batch) -> Mask:
-    """What is a step of a reader."""
+    """A mask of the steps of a reader."""
     return (batch.did("read", "poll") & batch.ended("ok")) | batch.did("final-read")
 
 
@@ -232,12 +232,12 @@ def _log(files: Sequence[Path], facts: Row, operations: int, scratch: Path | Non
     log = Log(ends, operations, scratch)
     for partition, offset, value in _finals(files, "value"):
         place = log.at(partition, offset)
-        told = np.where(value == NONE, GARBLED, value)
+        read = np.where(value == NONE, GARBLED, value)
         before = log.value[place]
-        if np.any((before != NONE) & (before != told)):
+        if np.any((before != NONE) & (before != read)):
             raise CannotScreen("final reads that do not agree")
-        log.value[place] = told
-        if np.any(log.value[place] != told):
+        log.value[place] = read
+        if np.any(log.value[place] != read):
             raise CannotScreen("a final read that does not agree with itself")
     return log
 
@@ -261,10 +261,10 @@ def _finals(files: Sequence[Path], more: str) -> Iterator[tuple[Numbers, Numbers
 
 
 def _may_have_finals(group: Any) -> bool:
-    """Whether a row group may have records of a final read, as its footer tells."""
+    """Whether a row group may have records of a final read, by its footer."""
     columns = (group.column(number) for number in range(group.num_columns))
-    told = next((each.statistics for each in columns if each.path_in_schema == "f"), None)
-    return told is None or not told.has_min_max or told.min <= "final-read" <= told.max
+    kinds = next((each.statistics for each in columns if each.path_in_schema == "f"), None)
+    return kinds is None or not kinds.has_min_max or kinds.min <= "final-read" <= kinds.max
 
 
 def _ended(files: Sequence[Path]) -> Iterator[tuple[Numbers, Numbers, Numbers]]:

@@ -1,4 +1,4 @@
-"""Sends beside the log: each ack claims its place, and what has none is kept aside.
+"""Sends and the log: each ack claims its place, and a send without one is kept aside.
 
 send 1 -> ok at 0, send 2 -> ok at 1, send 3 -> info    final read: 1, 9, 3
 =>  0 is claimed by 1; 2 is missed and contested; 3 has landed; 9 is unclaimed
@@ -59,7 +59,7 @@ class Sends:
         placed = missed & (offset != NONE)
         self._suspects.claim(self._log, partition[placed], offset[placed], value[placed])
         aside = ~claims
-        told = {
+        columns = {
             "value": value,
             "sent": _ranks(batch)[rows],
             "home": partition,
@@ -69,11 +69,11 @@ class Sends:
             "client": client,
             "transaction": transaction,
         }
-        for name, each in told.items():
+        for name, each in columns.items():
             self._aside[name].append(each[aside])
 
     def _once(self, batch: Batch, rows: Numbers) -> None:
-        """Whether any value was sent before."""
+        """See values that were sent before."""
         value = batch.value[rows]
         again = self._sent.has(value)
         if np.any(np.diff(value) <= 0):
@@ -93,7 +93,7 @@ class Sends:
         log.transaction[place] = transaction
 
     def _client(self, batch: Batch, rows: Numbers) -> Numbers:
-        """A number for each client; NOBODY where the history does not tell."""
+        """The number of each client; NOBODY if the history does not have it."""
         producer, instance = batch.value[rows] >> SEQUENCE_BITS, batch.instance[rows]
         client = np.full(len(rows), NOBODY)
         for of in distinct(producer):
@@ -106,21 +106,21 @@ class Sends:
         return client
 
     def aside(self) -> Aside:
-        """What was kept aside, beside what nobody claims in the log."""
-        told = {name: np.concatenate(each) for name, each in self._aside.items()}
-        if not told:
+        """The sends aside, compared with the unclaimed places of the log."""
+        columns = {name: np.concatenate(each) for name, each in self._aside.items()}
+        if not columns:
             nothing = np.zeros(0, dtype=np.int64)
-            told = {f.name: nothing for f in fields(Aside) if f.name != "landed"}
+            columns = {f.name: nothing for f in fields(Aside) if f.name != "landed"}
         self._aside.clear()
-        order = np.argsort(told["value"], kind="stable")
-        told = {name: each[order] for name, each in told.items()}
-        landed = self._landed(told["value"], told["sent"], told["home"])
-        aside = Aside(**told, landed=landed)
+        order = np.argsort(columns["value"], kind="stable")
+        columns = {name: each[order] for name, each in columns.items()}
+        landed = self._landed(columns["value"], columns["sent"], columns["home"])
+        aside = Aside(**columns, landed=landed)
         self._look(aside)
         return aside
 
     def _landed(self, values: Numbers, sent: Numbers, home: Numbers) -> Numbers:
-        """Where the log has each of these values, if no other ack claims it there."""
+        """The unclaimed place of each of these values in the log."""
         log = self._log
         place = np.flatnonzero((log.value > GARBLED) & (log.acked_ns == NONE))
         value = log.value[place]
@@ -144,13 +144,13 @@ class Sends:
         return landed
 
     def _look(self, aside: Aside) -> None:
-        """What was sent for no ack, and is not there."""
+        """See sends without acks that the log lacks."""
         gone = (aside.sent == UNASKED) & (aside.landed == NOBODY)
         ends = self._facts["ends"]
         whole = [bool(end["complete"]) and (end["log_start"] or 0) == 0 for end in ends]
-        told = np.array([*whole, False])
+        is_whole = np.array([*whole, False])
         where = np.where((aside.home >= 0) & (aside.home < len(ends)), aside.home, len(ends))
-        self._suspects.see(Sign.UNASKED, aside.value[gone & told[where]])
+        self._suspects.see(Sign.UNASKED, aside.value[gone & is_whole[where]])
 
 
 def _ranks(batch: Batch) -> Numbers:

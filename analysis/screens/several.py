@@ -1,7 +1,7 @@
-"""The runs of one check, screened: what Spark is left with.
+"""The runs of one check, screened: what Spark must still check.
 
-told = screens(runs, facts, scratch)
-told.left(spark, history, place)    what Spark must still be asked
+screened = screens(runs, facts, scratch)
+screened.left(spark, history, place)    what Spark must still check
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Screens:
-    """What the screens of all runs of a check say."""
+    """The screens of all runs of a check."""
 
     by_run: Mapping[str, Screened]
 
     @property
     def signs(self) -> frozenset[Sign]:
-        """What was seen in any of them."""
+        """The signs of all runs."""
         return frozenset().union(*(each.signs for each in self.by_run.values()))
 
     @property
     def suspects(self) -> int:
-        """How many operations Spark is left with."""
+        """The number of operations that Spark must still check."""
         return sum(each.suspects.num_rows for each in self.by_run.values())
 
     def left(self, spark: SparkSession, history: History, place: SharedPlace) -> Left:
-        """What Spark must be asked about: suspects, which are not kept here any more."""
+        """What Spark must still check; the suspects are handed over, and not kept."""
         many = self.suspects
         rows = [
             {"run_id": run_id, **row} for run_id, each in self.by_run.items() for row in each.steps
@@ -67,14 +67,14 @@ class Screens:
         )
 
     def _taken(self) -> Iterator[pa.Table]:
-        """The suspects of a run at a time, kept no longer than until the next is asked for."""
+        """The suspects, run by run; each is forgotten when the next is taken."""
         for each in self.by_run.values():
             yield each.suspects
             each.forget()
 
 
 def screens(runs: Sequence[Run], facts: Mapping[str, Row], scratch: Path) -> Screens | None:
-    """Of all of these runs, whose rows of schema.RUNS are `facts`; None: everything is suspected.
+    """The screens of these runs, whose rows of schema.RUNS are `facts`; None: all is suspected.
 
     Outputs of transformers are linked to what others sent, so a run with these is not screened.
     """
@@ -98,7 +98,7 @@ def screens(runs: Sequence[Run], facts: Mapping[str, Row], scratch: Path) -> Scr
 
 
 def _notes(run: Run) -> list[Note]:
-    """What its workers told of transactions."""
+    """The events of its workers about transactions."""
     return [
         (event["process"], event["transaction"], event["name"], event["time_ns"])
         for event in run.events

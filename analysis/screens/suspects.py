@@ -1,7 +1,7 @@
-"""What a screen has found so far: signs, and the values without which no row of theirs can be told.
+"""What a screen has found so far: signs, and the values that their rows of evidence need.
 
 suspects.see(Sign.MISSED, values)    these were acked, and are not where they were acked
-suspects.claim(place, value)         somebody has this value at a place where the log has not
+suspects.claim(place, value)         an ack or a read names a place where the log lacks the value
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ class Suspects:
         self._claims: list[tuple[Numbers, Numbers]] = []
 
     def see(self, sign: Sign, values: Numbers) -> None:
-        """A sign, and whose it is; none where there are no values."""
+        """Add a sign and its values; nothing without values."""
         if len(values):
             self.signs.add(sign)
             self.values.add(values[values > GARBLED])
 
     def see_everything(self, values: Numbers) -> None:
-        """What is not thought of: every sign."""
+        """Add every sign, for what no sign describes."""
         if len(values):
             self.signs |= set(Sign)
             self.values.add(values)
 
     def claim(self, log: Log, partition: Numbers, offset: Numbers, value: Numbers) -> None:
-        """Values that were acked or read at places where the log has something else, or nothing."""
-        there = log.there(log.at(partition, offset))
-        self.see(Sign.CONTESTED, there[there > GARBLED])
+        """Add values that were acked or read where the log has another value, or none."""
+        in_log = log.values_at(log.at(partition, offset))
+        self.see(Sign.CONTESTED, in_log[in_log > GARBLED])
         self._claims.append(((partition << OFFSET_BITS) | offset, value))
 
     def compare_claims(self) -> None:
-        """Whether two values are claimed to be at one place, where the log has neither."""
+        """See places where two values are claimed and the log has neither."""
         if Sign.CONTESTED in self.signs or not self._claims:
             return
         place, value = (np.concatenate(each) for each in zip(*self._claims, strict=True))
@@ -68,10 +68,10 @@ class Aside(Columns):
     ended_ns: Numbers
     client: Numbers
     transaction: Numbers
-    landed: Numbers  # the first place in the log that nobody else claims; NOBODY
+    landed: Numbers  # the first place in the log that no ack claims; NOBODY
 
 
 def known(numbers: Numbers) -> Numbers:
-    """Those that are not null."""
-    told: Numbers = numbers[numbers != NONE]
-    return told
+    """The numbers that are not null."""
+    kept: Numbers = numbers[numbers != NONE]
+    return kept

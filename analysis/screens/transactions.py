@@ -1,4 +1,4 @@
-"""Transactions: which are in the final read in part, and what was read before a commit was asked.
+"""Transactions that the final read has in part, and records that were read before their commit.
 
 send a, b in one transaction, commit asked at 2 s    final read: a           =>  torn
 the same, and a was read at 1 s                                              =>  early
@@ -25,11 +25,11 @@ Note = tuple[str, int, str, int]  # process, transaction, name, time_ns
 
 
 class Transactions:
-    """The transactions that workers told of, numbered."""
+    """The transactions in the workers' events, numbered."""
 
     def __init__(self, notes: Iterable[Note] | None) -> None:
-        """`notes`: what they told; None: nobody told of any."""
-        self.told = notes is not None
+        """`notes`: the events; None: the history has none."""
+        self.recorded = notes is not None
         asked: dict[str, dict[int, int]] = defaultdict(dict)
         for process, number, name, time_ns in notes or ():
             known = asked[process]
@@ -41,7 +41,7 @@ class Transactions:
         for process, known in asked.items():
             most = max(known) + 1
             if first + most > _MOST:
-                raise CannotScreen("more transactions than are told of")
+                raise CannotScreen("more transactions than are recorded")
             self._first[process] = first, most
             first += most
         self._asked_ns = np.full(first, NEVER)
@@ -52,7 +52,7 @@ class Transactions:
             self._known[at] = True
 
     def numbers(self, process: str, transaction: Numbers) -> Numbers:
-        """A number for each worker's transaction; NOBODY of one that nobody told of."""
+        """The number of each transaction of a worker; NOBODY of one without events."""
         first, most = self._first.get(process, (0, 0))
         inside = (transaction != NONE) & (transaction >= 0) & (transaction < most)
         if not np.any(inside):
@@ -61,8 +61,8 @@ class Transactions:
         return np.where(inside & self._known[number], number, NOBODY)
 
     def look(self, log: Log, aside: Aside, suspects: Suspects) -> None:
-        """See what is torn or early."""
-        if not self.told or not len(self._asked_ns):
+        """See torn transactions and early reads."""
+        if not self.recorded or not len(self._asked_ns):
             return
         place = np.flatnonzero(log.transaction != NOBODY)
         mine = log.transaction[place]
@@ -85,7 +85,7 @@ class Transactions:
             suspects.signs.add(Sign.EARLY)
 
     def _doubtful(self, log: Log, ours: Aside, suspects: Suspects) -> None:
-        """Sends of unknown end that are there: read before their commit was asked for, or never."""
+        """See sends of unknown end in the log: read before their commit was asked for, or never."""
         there = ours.of((ours.landed != NOBODY) & np.isin(ours.sent, (UNKNOWN, ACKED)))
         asked_ns = self._asked_ns[there.transaction]
         early = log.delivered_ns[there.landed] < asked_ns

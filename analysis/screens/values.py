@@ -1,8 +1,8 @@
-"""A set of values, a bit array for each producer: quick to ask of millions.
+"""A set of values, one array of flags per producer: fast for millions.
 
-found = Values(most=100)
-found.add(values)
-found.has(values)    a mask
+values = Values(operations=100)
+values.add(numbers)
+values.has(numbers)    a mask
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ _WIDE = 1 << 16  # producers' numbers that are counted by their place in an arra
 
 
 class Values:
-    """Values of a run with so many operations. What no producer of so many can have sent is kept
-    apart, so that one strange number takes no memory."""
+    """Values of a run with so many operations. A sequence number beyond them is kept apart, so that
+    one strange number takes no memory."""
 
     def __init__(self, operations: int) -> None:
         self._most = 4 * operations + (1 << 16)
@@ -32,7 +32,7 @@ class Values:
         return len(self._strange) + sum(int(np.count_nonzero(f)) for f in self._flags.values())
 
     def add(self, values: Numbers) -> None:
-        """More values."""
+        """Add values."""
         for producer, sequence in self._by_producer(values):
             known = sequence[sequence < self._most]
             if len(known) < len(sequence):
@@ -42,17 +42,17 @@ class Values:
                 self._room(producer, int(known.max()) + 1)[known] = True
 
     def has(self, values: Numbers) -> Mask:
-        """Which of these are in it."""
-        found = np.zeros(len(values), dtype=bool)
+        """A mask of the values that are in the set."""
+        mask = np.zeros(len(values), dtype=bool)
         if not (self._flags or self._strange):
-            return found
+            return mask
         for producer, flags in self._flags.items():
             first = producer << SEQUENCE_BITS
-            mine = (values >= first) & (values < first + len(flags))
-            found[mine] = flags[values[mine] - first]
+            sent = (values >= first) & (values < first + len(flags))
+            mask[sent] = flags[values[sent] - first]
         if self._strange:
-            found |= np.isin(values, list(self._strange))
-        return found
+            mask |= np.isin(values, list(self._strange))
+        return mask
 
     def _room(self, producer: int, wide: int) -> Mask:
         flags = self._flags.get(producer, np.zeros(0, dtype=bool))

@@ -1,5 +1,4 @@
-"""Spark made ready in the background: while the run that it is to check still ends, or while what
-a check needs is imported.
+"""Starts Spark in the background, while the run to check still ends or the check's modules load.
 
     with Ahead(scratch=folder) as ahead:
         ahead.start()                                    # returns at once
@@ -7,15 +6,13 @@ a check needs is imported.
         ahead.wait_for_imports()                         # before anything else imports pyspark
         check(runs, ahead=ahead)                         # waits for the start
 
-Most of a small check is Spark's start, and most of the rest is that each class is loaded and each
-plan made for the first time: so where there is time, something is asked of it first, a rehearsal
-(analysis.train_archive). Who asks for the session ends that at once: what was loaded by then stays
-loaded.
+Most of a small check is Spark's start, and most of the rest is the first load of each class and the
+first run of each plan. So if there is time, Spark rehearses a check (analysis.train_archive). A
+request for the session ends the rehearsal at once; loaded classes stay loaded.
 
-Nothing slow is imported here before the JVM has been started. Packages whose modules import each
-other in circles, as pyspark's do, must not be imported by two threads at once: Python then hands
-out one that is half made. So all that is needed is imported first, and whoever imports any of it
-waits for that.
+This module imports nothing slow before the JVM has started. Two threads must not import packages
+with cyclic imports, such as pyspark, at the same time: Python then returns a half-made module. So
+this thread imports all of them first, and every other importer waits for it.
 """
 
 from __future__ import annotations

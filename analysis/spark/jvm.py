@@ -1,18 +1,17 @@
 """Spark's JVM for a check on this machine, started directly: without the two shells and the
-launcher JVM of spark-submit, compiled by C1 only, with the serial collector, and with a
-class-data-sharing archive where `python -m analysis.train_archive` has made one. For a big
-history (`BIG`) it gets the second compiler and the parallel collector: there the start no longer
-matters.
+launcher JVM of spark-submit, with the C1 compiler only, with the serial collector, and with a
+class-data-sharing archive if `python -m analysis.train_archive` has made one. For a big history
+(`BIG`), where the start hardly matters, it has the C2 compiler and the parallel collector.
 
     with Jvm(scratch=folder) as jvm:      # returns at once
         ...                               # PySpark and Arrow are imported meanwhile
         session(None, operations, jvm=jvm)
 
-It ends with this process, even when that is SIGKILLed: it reads the end of its standard input,
-stops and removes its own folders. PySpark itself has the hook for an own JVM: the variables
-PYSPARK_GATEWAY_PORT and PYSPARK_GATEWAY_SECRET (pyspark/java_gateway.py).
+It ends with this process, even by SIGKILL: it reads the end of its standard input, stops and
+removes its own folders. PySpark uses such a JVM by the variables PYSPARK_GATEWAY_PORT and
+PYSPARK_GATEWAY_SECRET (pyspark/java_gateway.py).
 
-Nothing but the standard library is imported here, so that nothing is waited for.
+This module imports the standard library only, so that it starts at once.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """A Spark session that starts fast: most of a small check is Spark's start.
 
-For a check on this machine Spark is made in a JVM of our own (analysis.spark.jvm), with few tasks;
-a small history (below `SMALL`) does without generated code. With `master`, or when anything about
-our own start is odd, Spark starts in its ordinary way.
-"""
+For a check on this machine Spark runs in a JVM of our own (analysis.spark.jvm), with few tasks, and
+for a small history (below `SMALL`) without generated code. With `master`, or if our own start
+fails, Spark starts in its ordinary way."""
 
 from __future__ import annotations
 
@@ -32,11 +31,11 @@ _ASKED_FOR = (
     "org.apache.spark.sql.classic.SparkSession",
 )
 
-_ANYWHERE = {  # the rest is told by whoever runs the cluster
+_ANYWHERE = {  # the cluster's own settings decide the rest
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "OFF",
     "spark.sql.session.timeZone": "UTC",
-    # Where in Python each column was made, told to the JVM: three quarters of all calls to it.
+    # The JVM need not know where in Python each column was made: three quarters of all calls.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 _SETTINGS = {

@@ -1,1 +1,1 @@
-"""Stored runs, read with suspicion: run.json and tables, and what of them is damaged."""
+"""Stored runs, validated as they are read: run.json and tables, and their damage."""

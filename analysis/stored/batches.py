@@ -1,8 +1,8 @@
-"""A run's operations as numpy has them, a batch at a time: memory stays bounded.
+"""A run's operations in numpy, batch by batch, so that memory stays bounded.
 
 Texts are numbers: `f` and `type` by their places in FS and TYPES, `error` by its place in the
-batch's own `errors`. What is null is NONE, which no operation has. Each file is one worker's, and
-each row one that a recorder can write: a table with another is damage, and is not among a run's
+batch's own `errors`. NONE stands for null; no operation has it. Each file is one worker's, and
+each row one that a recorder can write: a table with any other row is damaged, and left out
 (analysis.stored.recorded.operations).
 """
 
@@ -80,10 +80,10 @@ def batches(file: Path, more: Sequence[str] = ()) -> Iterator[Batch]:
 
 
 def _batch(read: pa.RecordBatch, more: Sequence[str]) -> Batch:
-    told = {name: _numbers(read.column(name)) for name in _NUMBERS}
+    columns = {name: _numbers(read.column(name)) for name in _NUMBERS}
     there = set(more) & set(read.schema.names)
     nothing = np.full(read.num_rows if more else 0, NONE)
-    told |= {name: _numbers(read.column(name)) if name in there else nothing for name in MORE}
+    columns |= {name: _numbers(read.column(name)) if name in there else nothing for name in MORE}
     errors, error = _texts(read.column("error"))
     processes, place = _texts(read.column("process"))
     return Batch(
@@ -92,7 +92,7 @@ def _batch(read: pa.RecordBatch, more: Sequence[str]) -> Batch:
         type=_places(read.column("type"), TYPES),
         error=error,
         errors=errors,
-        **told,
+        **columns,
     )
 
 

@@ -1,4 +1,4 @@
-"""Columns of tables: as numpy has them, and what a file's footer tells of them."""
+"""Columns of tables: in numpy, and their statistics in a file's footer."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Damage: what of a stored run is not what was recorded.
+"""Damage: the parts of a stored run that are not as they were recorded.
 
-Damage is not loss: a table that is damaged, missing or another run's is left out, and named. What
-is concluded without it is in doubt (analysis.verdict.doubts), and what is drawn from what is left
-proves nothing (analysis.verdict.suspended).
+Damage is not loss: a table that is damaged, missing or another run's is left out, and reported.
+Conclusions that lack it are in doubt (analysis.verdict.doubts), and conclusions from the rest prove
+nothing (analysis.verdict.suspended).
 """
 
 from __future__ import annotations

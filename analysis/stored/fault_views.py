@@ -1,7 +1,7 @@
-"""The views that a fault's own lines hold: who led and who was in each ISR, as its nemesis saw it.
+"""The views in a fault's own lines: the leaders and ISRs that the nemesis saw.
 
-They are looks of their own, so they tell whether the table of views is whole: whom a fault saw
-lead, the views show leading near that time as well, or nobody could be asked then.
+They are independent looks, so they show whether the table of views is whole: it must have the
+leader that a fault saw near that time, or a blind stretch.
 
     views: kafka1 leads                 fault 5.0 to 8.0 s, after it: kafka2 leads    =>  damage
     views: kafka1, from 5.9 s kafka2    the same                                      =>  whole

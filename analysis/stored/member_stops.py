@@ -1,4 +1,4 @@
-"""When members of a consumer group stopped: after that nobody may process what they had been given.
+"""When members of a consumer group stopped: what they had got may be processed by no member.
 
 poll a, b    commit: no answer    the member gives up its batch     =>  a stop, at the commit
 poll a, b    revoked              another member takes over         =>  a stop, of the partitions
@@ -34,13 +34,13 @@ class Stop:
 
 def stops_of(run: Run) -> tuple[Stop, ...]:
     """Every stop of every member, in order of time."""
-    found = [*_told(run), *_unanswered(run)]
-    return tuple(sorted(found, key=lambda stop: stop.at_ns))
+    stops = [*_recorded(run), *_unanswered(run)]
+    return tuple(sorted(stops, key=lambda stop: stop.at_ns))
 
 
-def _told(run: Run) -> Iterator[Stop]:
+def _recorded(run: Run) -> Iterator[Stop]:
     words = {"revoked": "was revoked", "dies": DIED}
-    for event in (each for each in run.events if each["event"] in words):
+    for event in (event for event in run.events if event["event"] in words):
         for partition in _named(event):
             yield Stop(
                 process=event["process"],
@@ -51,12 +51,12 @@ def _told(run: Run) -> Iterator[Stop]:
 
 
 def _named(event: Mapping[str, Any]) -> Sequence[int | None]:
-    """The partitions that were revoked, each; None, all, where none is named, and of a death."""
+    """The revoked partitions; None (all) if none is named, and for a death."""
     return (partitions_named(event["text"]) if event["event"] == "revoked" else []) or [None]
 
 
 def _unanswered(run: Run) -> Iterator[Stop]:
-    """Commits without an answer, and the last that each member did that has no `end`."""
+    """Commits without an answer, and the last operations of members without an `end`."""
     ended_badly = {row["process"] for row in run.findings if row["kind"] == "no-end"}
     for file in run.tables:
         process = file.stem

@@ -1,7 +1,7 @@
-"""Looks at the replicas, as harness.run.watermark_sampler wrote them down, put together again.
+"""Looks at the replicas, from the rows of harness.run.watermark_sampler.
 
-The table `watermarks` has a row for each broker at each look at a partition; a `Look` is all of
-them: who led, who was in the ISR, each broker's high watermark and log end.
+The table `watermarks` has one row per broker at each look at a partition; a `Look` has all of them:
+the leader, the ISR, and each broker's high watermark and log end.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""A run's files, read with suspicion.
+"""A run's files, validated as they are read.
 
 run.json must be the record of a run (harness.model.runs.run_record): without it nothing can be
-judged. A table of the history that is missing, that cannot be read, that is not what was sealed or
-holds what nobody records is left out, and is `Damage`.
+judged. A table of the history is left out, and is `Damage`, if it is missing or unreadable, if it
+differs from the sealed one, or if it has rows that no worker records.
 
-Segments and side files carry no run's id, so a history may have got another run's before it was
-sealed: their times are not those of run.json's phases. That is damage too.
+Segments and side files have no run's id, so a history may have got another run's before it was
+sealed: their times lie outside run.json's phases. That is damage, too.
 
-With the mark of an old harness, or without one, a table's digest is not known: then it is judged by
-what is in it, and all operations and findings together by their counts.
+A history that an old harness sealed, or none, has no digests: then the rows of each table are
+validated, and the counts of all operations and findings.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from analysis.stored.columns import format_of, is_summed_up
 from analysis.stored.damage import HARMLESS, Damage
 from analysis.stored.fault_views import unseen
 from analysis.stored.recorded.impossible import impossible
+from analysis.stored.recorded.missing_events import missing_events
 from analysis.stored.recorded.operations import Numbered, dropped_slots, oddity
 from analysis.stored.recorded.rows import ANOTHER_TIME, EVER_NS, Span, lacks, strange
-from analysis.stored.recorded.told import lacking
 from harness.history import stored_tables, tables
 from harness.history.record_format import HistoryError
 from harness.history.seal_record import SEALED, Seal, read_seal
@@ -139,7 +139,7 @@ class Tables:
         torn = {str(each["process"]) for each in findings if each["kind"] not in HARMLESS}
         whole = {process: file for process, file in files.items() if process not in torn}
         unended = {str(each["process"]) for each in findings if each["kind"] == "no-end"}
-        for why in lacking(rows, whole, unended, values_told=self.values_told):
+        for why in missing_events(rows, whole, unended, values_told=self.values_told):
             self.damage.append(Damage(file=f"{HISTORY}/events.parquet", why=why))
         return rows if len(self.damage) == known else ()
 

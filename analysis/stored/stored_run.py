@@ -1,10 +1,9 @@
-"""One stored run, as far as the driver holds it.
+"""One stored run, as the driver has it in memory.
 
-`open_run` reads what is small: run.json and the tables beside the operations. It goes through every
-operations file too, so that what is damaged is left out and named before Spark starts
-(analysis.stored.run_files); what operations say is only ever asked of Spark
-(analysis.frames.history). The driver reads files at `path`; Spark's executors read them there too,
-or at the run's URI (analysis.remote).
+`open_run` reads the small files: run.json and the tables beside the operations. It also validates
+every operations file, so that damaged ones are left out and reported before Spark starts
+(analysis.stored.run_files), and keeps none of their rows. The driver reads files at `path`; Spark's
+executors read them there too, or at the run's URI (analysis.remote).
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ class Run:
     path: Path
     record: dict[str, Any]  # run.json
     faults: tuple[dict[str, Any], ...]
-    ends: tuple[dict[str, Any], ...]  # what the final read reached, one row a partition and pass
+    ends: tuple[dict[str, Any], ...]  # what the final read reached, one row per partition and pass
     dumps: tuple[dict[str, Any], ...] = ()  # the replicas' logs that were dumped, one row each
     findings: tuple[dict[str, Any], ...]
     views: tuple[dict[str, Any], ...]
@@ -232,7 +231,7 @@ def is_dense(run: Run) -> bool:
 
 
 def final_ends(run: Run) -> list[dict[str, Any]]:
-    """What the final read reached, one row a partition of the topic; incomplete where it is silent.
+    """What the final read reached, one row per partition of the topic; incomplete if it says none.
 
     With several passes a partition is complete if one of them was; the highest log start counts,
     so that nothing is called lost that might have been deleted. A pass is complete only if nothing
@@ -316,8 +315,8 @@ def _first_sends(path: Path, name: str, footer: pq.FileMetaData) -> list[int]:
 def _format(footers: Iterable[pq.FileMetaData]) -> int:
     """2 where workers told which of their clients an operation is of; as all do that are of it."""
     recorded = [footer for footer in footers if footer.num_rows]
-    told = any(format_of(footer) == 2 for footer in recorded)
-    return 2 if told or not recorded else 1
+    has_clients = any(format_of(footer) == 2 for footer in recorded)
+    return 2 if has_clients or not recorded else 1
 
 
 def _starts(footers: Iterable[pq.FileMetaData]) -> list[int]:

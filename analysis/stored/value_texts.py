@@ -2,9 +2,8 @@
 
     values.parquet has 7 with "order 7"    texts_of(run, [7, 8])    =>  {7: "order 7"}
 
-No verdict rests on a text: of a table that is missing or is not what was sealed, and of our own
-runs, whose values are their texts, there are none.
-"""
+No verdict rests on a text. A run whose table is missing or differs from the sealed one has none,
+and neither have our own runs, whose values are their texts."""
 
 from __future__ import annotations
 

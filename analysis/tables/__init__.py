@@ -1,3 +1,3 @@
-"""Two tables of anybody's, sends and reads, made operations of a history (docs/tables.md), and what
-the checkers find in them. PySpark and the standard library are all that is needed here.
+"""Two tables of another program, sends and reads, turned into operations of a history and checked
+(docs/tables.md). This package needs PySpark and the standard library alone.
 """

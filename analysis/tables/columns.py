@@ -1,15 +1,14 @@
-"""The columns of the two tables, by the names that `kafka-harness sql` has for sends and reads.
+"""The columns of the two tables, under the names that `kafka-harness sql` has for sends and reads.
 
     sends   value, type, partition, offset; if known: process, start_ns, end_ns, topic
     reads   value, partition, offset;       if known: f, process, end_ns, topic
 
-A value is text, a whole number or bytes; it is told apart as text, exactly: a number by its digits,
-bytes by their hexadecimal digits. Where one table has texts and the other numbers, each text must
-be a number as such a one is written (7, not 07), or equal values would differ.
+A value is text, a whole number or bytes, and is compared as text, exactly: a number by its digits,
+bytes by their hexadecimal digits. If one table has texts and the other numbers, each text must be
+a number in its usual form (7, not 07), or equal values would differ.
 
-In CSV only a value can be an empty text (`""`): elsewhere what is empty is null, quoted or not.
-
-Other columns are not looked at. docs/tables.md describes them all.
+In CSV only a value can be an empty text (`""`): in other columns an empty cell is null, quoted or
+not. Other columns are ignored. docs/tables.md describes them all.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ from pyspark.sql.types import (
     StructField,
 )
 
-from analysis.tables.opened import Opened, TableError
+from analysis.tables.table_files import Opened, TableError
 
 WHOLE, WORD, VALUE = "a whole number", "a text", "a text, a whole number or bytes"
-# Column -> what it must be, and whether a table must have it.
+# Column -> its kind, and whether a table must have it.
 SENDS: Final[Mapping[str, tuple[str, bool]]] = {
     "value": (VALUE, True),
     "type": (WORD, True),
@@ -59,19 +58,19 @@ _TEXT, _NUMBER, _BYTES = "texts", "numbers", "bytes"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Typed:
-    """A table with exactly its columns, of our types; those that it does not have are null."""
+    """A table with exactly the wanted columns, of our types; a missing one is null."""
 
     name: str
     rows: DataFrame
     has: frozenset[str]
-    texts: bool  # everything in it was text: CSV
+    texts: bool  # every cell was text: CSV
     values: str  # texts | numbers | bytes
-    # Columns of which some cell may be no whole number: `shown_<name>` is it as it was written.
+    # Columns in which a cell may be no whole number; `shown_<name>` has the cells as written.
     cells: tuple[str, ...]
 
 
 def typed(opened: Opened, wanted: Mapping[str, tuple[str, bool]]) -> Typed:
-    """A table's columns as they are checked. Raises TableError."""
+    """The table with the wanted columns. Raises TableError."""
     fields = _fields(opened, wanted)
     columns, cells = [], []
     for name, (kind, _) in wanted.items():
@@ -79,12 +78,12 @@ def typed(opened: Opened, wanted: Mapping[str, tuple[str, bool]]) -> Typed:
             nothing = F.lit(None).cast(LongType() if kind == WHOLE else StringType())
             columns.append(nothing.alias(name))
             continue
-        has, told = fields[name].dataType, F.col(f"`{fields[name].name}`")
-        if opened.texts and name != "value":  # what quotes all has no other null
-            told = F.nullif(told, F.lit(""))
-        columns.append(_as(opened, name, kind, has, told).alias(name))
-        if kind == WHOLE and not isinstance(has, IntegralType):
-            columns.append(told.cast(StringType()).alias(f"shown_{name}"))
+        kind_of_cells, column = fields[name].dataType, F.col(f"`{fields[name].name}`")
+        if opened.texts and name != "value":  # a writer that quotes all has no other null
+            column = F.nullif(column, F.lit(""))
+        columns.append(_as(opened, name, kind, kind_of_cells, column).alias(name))
+        if kind == WHOLE and not isinstance(kind_of_cells, IntegralType):
+            columns.append(column.cast(StringType()).alias(f"shown_{name}"))
             cells.append(name)
     value = fields["value"].dataType
     values = _TEXT if isinstance(value, StringType) else _NUMBER
@@ -99,14 +98,14 @@ def typed(opened: Opened, wanted: Mapping[str, tuple[str, bool]]) -> Typed:
 
 
 def _fields(opened: Opened, wanted: Mapping[str, tuple[str, bool]]) -> dict[str, StructField]:
-    """The columns that are there, by their names in small letters. Raises TableError."""
+    """The table's columns, by their names in small letters. Raises TableError."""
     fields = opened.rows.schema.fields
     names = [field.name.lower() for field in fields]
     missing = [name for name, (_, needed) in wanted.items() if needed and name not in names]
     if missing:
-        there = ", ".join(field.name for field in fields[:20]) or "none"
+        others = ", ".join(field.name for field in fields[:20]) or "none"
         raise TableError(
-            f"{opened.name}: it has no column {', '.join(missing)}; it has {there}: rename or add "
+            f"{opened.name}: it has no column {', '.join(missing)}; it has {others}: rename or add "
             "what is missing (`kafka-harness docs tables`)"
         )
     if twice := [name for name in wanted if names.count(name) > 1]:
@@ -114,13 +113,13 @@ def _fields(opened: Opened, wanted: Mapping[str, tuple[str, bool]]) -> dict[str,
     return dict(zip(names, fields, strict=True))
 
 
-def is_no_number(name: str) -> Column:
-    """Whether a cell is there and is no whole number."""
+def is_not_whole(name: str) -> Column:
+    """Whether a cell is neither null nor a whole number."""
     return F.col(f"shown_{name}").isNotNull() & F.col(name).isNull()
 
 
-def unlike(tables: Sequence[Typed]) -> None:
-    """Refuse two tables whose values cannot be compared. Raises TableError."""
+def require_comparable(tables: Sequence[Typed]) -> None:
+    """Raises TableError for two tables whose values cannot be compared."""
     sends, reads = tables
     if _BYTES in (sends.values, reads.values) and sends.values != reads.values:
         raise TableError(
@@ -129,19 +128,19 @@ def unlike(tables: Sequence[Typed]) -> None:
         )
 
 
-def no_number() -> Column:
-    """Whether a value is no number as a column of numbers has it."""
+def is_not_a_number() -> Column:
+    """Whether a value is no number in the form of a column of numbers."""
     return ~F.col("value").rlike(_A_NUMBER)
 
 
-def mixed(tables: Sequence[Typed]) -> Typed | None:
-    """The table of texts where the other one has numbers."""
-    by = {table.values: table for table in tables}
-    return by[_TEXT] if by.keys() == {_TEXT, _NUMBER} else None
+def texts_beside_numbers(tables: Sequence[Typed]) -> Typed | None:
+    """The table of texts, if the other one has numbers."""
+    by_kind = {table.values: table for table in tables}
+    return by_kind[_TEXT] if by_kind.keys() == {_TEXT, _NUMBER} else None
 
 
 def _as(opened: Opened, name: str, kind: str, has: DataType, column: Column) -> Column:
-    """A column as text or number. Raises TableError where it is of a type that means neither."""
+    """A column as text or number. Raises TableError for any other type."""
     is_text = isinstance(has, StringType)
     whole = isinstance(has, IntegralType) or (isinstance(has, DecimalType) and has.scale == 0)
     if kind == WHOLE and whole:

@@ -1,15 +1,16 @@
-"""How far the final read of two tables got, of each partition.
+"""How far the final read of two tables got in each partition.
 
-    every offset that was acked, or that another read has, is in it   =>  complete, from the first
-    and, where times are told, it ended after the last ack                offset that it has
-    an acked offset at or behind its first is not in it               =>  not complete: it stopped
+    it has every offset that was acked or that another read has,      =>  complete, from its first
+    and it ended after the last ack if both have times                    offset on
+    it lacks an acked offset at or after its first                    =>  not complete: it stopped
                                                                           before, or passed over it
-    an ack told no offset                                             =>  not complete: nobody knows
-                                                                          how far it had to get
+    an ack has no offset                                              =>  not complete: its end is
+                                                                          not known
     the user says that it is complete                                 =>  complete, from offset 0
-    some of its values are not told                                   =>  not complete
+    some of its values are null                                       =>  not complete
 
-As harness.foreign.final_read has it of lines, in Spark: nothing is held but a row a partition.
+harness.foreign.final_read has the same rules for lines. Spark applies them here; the driver holds
+one row per partition.
 """
 
 from __future__ import annotations
@@ -19,91 +20,94 @@ from typing import Any
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812
 
-from analysis.tables.opened import TableError
-from analysis.tables.told import Tables
+from analysis.tables.table_files import TableError
+from analysis.tables.validation import Tables
 
 
-def ends(found: Tables, *, complete: bool = False) -> list[dict[str, Any]]:
-    """A row a partition, with the fields of an event `ends`; none without a final read. `complete`:
-    the user says that it is. Raises TableError where the tables say otherwise."""
-    if not found.final:
+def ends(tables: Tables, *, complete: bool = False) -> list[dict[str, Any]]:
+    """One row per partition, with the fields of an event `ends`; none without a final read.
+    `complete`: the user says that it is. Raises TableError if the tables contradict that."""
+    if not tables.final:
         if complete:
             raise TableError(
                 "--final-read-is-complete: no read is of the final read: its column f must be "
                 "final-read (`kafka-harness docs tables`)"
             )
         return []
-    acked, ended = found.last_ack_ns, found.last_final_ns
-    late = acked is None or ended is None or ended >= acked
-    if complete and not late:
+    acked, ended = tables.last_ack_ns, tables.last_final_ns
+    after_acks = acked is None or ended is None or ended >= acked
+    if complete and not after_acks:
         raise TableError(
             "--final-read-is-complete: the final read ended before the last ack, by the end_ns of "
             "both tables: leave one of the two out, or read again"
         )
-    told, missed = _told(found), _missed(found)
+    extents, missing = _extents(tables), _first_missing(tables)
     return [
-        {"partition": partition, **_end(told.get(partition), missed.get(partition), late, complete)}
-        for partition in range(found.partitions)
+        {"partition": n, **_end(extents.get(n), missing.get(n), after_acks, complete)}
+        for n in range(tables.partitions)
     ]
 
 
-def _end(told: Row | None, missed: int | None, late: bool, complete: bool) -> dict[str, Any]:
-    """How far it got in one partition. `missed`: the first offset that it does not have."""
-    if told is not None and told["valueless"]:
+def _end(
+    extent: Row | None, missing: int | None, after_acks: bool, complete: bool
+) -> dict[str, Any]:
+    """How far it got in one partition. `missing`: the first offset that it lacks."""
+    if extent is not None and extent["without_value"]:
         return {"complete": False}
     if complete:
-        return _to(0, _after(told), complete=True)
-    if told is None or told["first"] is None:  # it read nothing there
-        return _to(0, 0, complete=False)
-    whole = late and missed is None and not told["unplaced"]
-    return _to(told["first"], told["last"] + 1 if missed is None else missed, complete=whole)
+        return _event(0, _log_end(extent), complete=True)
+    if extent is None or extent["first"] is None:  # it read nothing in the partition
+        return _event(0, 0, complete=False)
+    whole = after_acks and missing is None and not extent["without_offset"]
+    position = extent["last"] + 1 if missing is None else missing
+    return _event(extent["first"], position, complete=whole)
 
 
-def _after(told: Row | None) -> int:
-    """The offset behind the last that anybody tells of."""
-    return 0 if told is None or told["highest"] is None else int(told["highest"]) + 1
+def _log_end(extent: Row | None) -> int:
+    """The offset after the highest one of both tables."""
+    return 0 if extent is None or extent["highest"] is None else int(extent["highest"]) + 1
 
 
-def _to(start: int, end: int, *, complete: bool) -> dict[str, Any]:
-    """An incomplete one tells where it was, and not where the log ends."""
-    known = {"committed_end": end, "uncommitted_end": end} if complete else {}
-    return {"log_start": start, "position": end, "complete": complete, **known}
+def _event(start: int, end: int, *, complete: bool) -> dict[str, Any]:
+    """The fields of an event `ends`; the log's ends are known only of a complete read."""
+    log_ends = {"committed_end": end, "uncommitted_end": end} if complete else {}
+    return {"log_start": start, "position": end, "complete": complete, **log_ends}
 
 
-def _told(found: Tables) -> dict[int, Row]:
-    """Of each partition the first and last offset of the final read, of how many of its records no
-    value is told, how many acks tell no offset, and the highest offset that anybody tells of."""
+def _extents(tables: Tables) -> dict[int, Row]:
+    """By partition: first and last offset of the final read, the number of its records without a
+    value, the number of acks without an offset, and the highest offset of both tables."""
     final = F.col("final")
-    rows = _places(found).groupBy("partition")
-    told = rows.agg(
+    rows = _places(tables).groupBy("partition")
+    extents = rows.agg(
         F.min(F.when(final, F.col("offset"))).alias("first"),
         F.max(F.when(final, F.col("offset"))).alias("last"),
-        F.count_if(final & F.col("value").isNull()).alias("valueless"),
-        F.count_if(F.col("offset").isNull()).alias("unplaced"),
+        F.count_if(final & F.col("value").isNull()).alias("without_value"),
+        F.count_if(F.col("offset").isNull()).alias("without_offset"),
         F.max("offset").alias("highest"),
     )
-    return {row["partition"]: row for row in told.collect()}
+    return {row["partition"]: row for row in extents.collect()}
 
 
-def _missed(found: Tables) -> dict[int, int]:
-    """The first offset of each partition behind the final read's first that it does not have, and
-    that was acked or read by another."""
-    firsts = found.reads.where("final").groupBy("partition").agg(F.min("offset").alias("first"))
-    told = (
-        _places(found)
+def _first_missing(tables: Tables) -> dict[int, int]:
+    """By partition: the lowest offset that was acked or that another read has, and that the final
+    read lacks although it began before it."""
+    firsts = tables.reads.where("final").groupBy("partition").agg(F.min("offset").alias("first"))
+    missing = (
+        _places(tables)
         .groupBy("partition", "offset")
         .agg(F.max("final").alias("final"))
         .where(~F.col("final"))
         .join(F.broadcast(firsts), on="partition", how="inner")
-        .where(F.col("offset") >= F.col("first"))  # no ack without offset
+        .where(F.col("offset") >= F.col("first"))  # leaves out acks without an offset
         .groupBy("partition")
         .agg(F.min("offset").alias("offset"))
     )
-    return {row["partition"]: row["offset"] for row in told.collect()}
+    return {row["partition"]: row["offset"] for row in missing.collect()}
 
 
-def _places(found: Tables) -> DataFrame:
-    """Where a record was acked or read; the offset of an ack may not be known."""
-    acked = found.sends.where(F.col("type") == "ok")
-    where = acked.select("partition", "offset", "value", F.lit(False).alias("final"))
-    return where.unionByName(found.reads.select("partition", "offset", "value", "final"))
+def _places(tables: Tables) -> DataFrame:
+    """The places of acks and reads; the offset of an ack may be null."""
+    acked = tables.sends.where(F.col("type") == "ok")
+    acks = acked.select("partition", "offset", "value", F.lit(False).alias("final"))
+    return acks.unionByName(tables.reads.select("partition", "offset", "value", "final"))

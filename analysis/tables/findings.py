@@ -1,8 +1,8 @@
-"""What the checkers find in two tables, and how it is judged: the rules of analysis.anomalies, in
-one Spark session, without a run's folder.
+"""What the checkers find in two tables, by the rules of analysis.anomalies, in one Spark session
+and without a run's folder.
 
-`Known` is what does not depend on the tables: the facts of the configuration, and what may permit
-what. It is made where the whole project is (harness.commands.write_job), and told as JSON.
+`Configuration` is all that does not depend on the tables. harness.commands.tables.write_job, which
+has the whole project, makes it, and puts it into the job as JSON.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from analysis.tables.numbered import Keep, Numbered
 from harness.model.untold import BEGINS
 
 RUN_ID: Final = "tables"
-SHOWN: Final = (
+_PRINTED: Final = (
     *("anomaly", "outcome", "judged", "value", "partition", "offset", "sent", "copies"),
     *("other_partition", "other_offset", "other_value", "sent_ns", "acked_ns", "delivered_ns"),
 )
@@ -35,90 +35,89 @@ _TEXTS: Final = ("value", "other_value")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """What is known beside two tables."""
+class Configuration:
+    """The configuration of the cluster and its clients, and what it permits."""
 
     facts: Facts
     run: Mapping[str, Any]  # fields of schema.RUNS that the configuration decides
     causes: Sequence[Mapping[str, Any]]  # rows of schema.CAUSE
     doubts: Sequence[str | None]  # why each of them is not sure
 
-    def told(self) -> str:
-        """As JSON."""
-        told = asdict(self)
-        told["facts"]["untold"] = sorted(self.facts.untold)
-        return json.dumps(told)
+    def to_json(self) -> str:
+        """The text from which `configuration_from_json` makes the same."""
+        fields = asdict(self)
+        fields["facts"]["untold"] = sorted(self.facts.untold)
+        return json.dumps(fields)
 
 
-def known_of(told: str) -> Known:
-    """What was told as JSON."""
-    known = json.loads(told)
-    facts = Facts(**{**known["facts"], "untold": frozenset(known["facts"]["untold"])})
-    return Known(**{**known, "facts": facts})
+def configuration_from_json(text: str) -> Configuration:
+    """The configuration that `to_json` wrote."""
+    fields = json.loads(text)
+    facts = Facts(**{**fields["facts"], "untold": frozenset(fields["facts"]["untold"])})
+    return Configuration(**{**fields, "facts": facts})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """What was found, and of what nobody can tell whether it is there."""
+    """The anomalies of two tables, and what cannot be judged."""
 
-    # Anomaly -> how its rows are judged -> how many: all that are judged, found or not.
+    # Anomaly -> judgement -> how many; an anomaly that is judged and not found has no judgements.
     counts: Mapping[str, Mapping[str, int]]
     reasons: Sequence[str]  # what cannot be judged, and why
     evidence: DataFrame  # schema.EVIDENCE
-    windows: DataFrame | None  # analysis.checks.unavailability; None: nobody told of begins
+    windows: DataFrame | None  # analysis.checks.unavailability; None: the begins are not known
     texts: DataFrame  # value, text
-    below: int  # acked, and below where the log is taken to begin: nobody can tell
-    doubt: str | None  # what is not known of what may permit what was found
+    below_log_start: int  # acked, and below the first offset of the final read: unknown
+    doubt: str | None  # why an anomaly is in doubt
 
     @property
     def verdict(self) -> str:
-        """Tables never tell all, so nothing found is unknown."""
-        found = sum(each.get(FORBIDDEN, 0) for each in self.counts.values())
-        return "invalid" if found else "unknown"
+        """invalid or unknown: two tables never have all that a valid run needs."""
+        forbidden = sum(judgements.get(FORBIDDEN, 0) for judgements in self.counts.values())
+        return "invalid" if forbidden else "unknown"
 
 
 def findings(
     numbered: Numbered,
-    known: Known,
+    configuration: Configuration,
     run: Mapping[str, Any],
     *,
     untold: Sequence[str],
     keep: Keep,
 ) -> Findings:
-    """What the checkers find. `run`: the other fields of schema.RUNS; `untold`: what these tables
-    do not tell."""
-    facts = replace(known.facts, untold=known.facts.untold | {*untold})
+    """Apply the rules. `run`: the other fields of schema.RUNS; `untold`: what the tables lack."""
+    facts = replace(configuration.facts, untold=configuration.facts.untold | {*untold})
     judged = promised(least_safe(facts))
     spark = numbered.operations.sparkSession
-    row = {"run_id": RUN_ID, **known.run, **run, "causes": list(known.causes)}
+    row = {"run_id": RUN_ID, **configuration.run, **run, "causes": list(configuration.causes)}
     operations = keep(numbered.operations.withColumn("run_id", F.lit(RUN_ID)))
     history = History(operations=operations, runs=runs_frame(spark, [row]))
     rules = Rules(history, [BY_NAME[name] for name in judged])
-    some = rules.evidence()
-    assert some is not None  # the rules of values look at every history
-    found = keep(some)
-    counted = found.groupBy("anomaly", "judged", "cause").count().collect()
+    rows = rules.evidence()
+    assert rows is not None  # the rules of values look at every history
+    evidence = keep(rows)
+    counted = evidence.groupBy("anomaly", "judged", "cause").count().collect()
     counts: dict[str, dict[str, int]] = {name: {} for name in judged}
-    for each in counted:
-        of_it = counts[each["anomaly"]]
-        of_it[each["judged"]] = of_it.get(each["judged"], 0) + each["count"]
-    doubtful = sorted(each["cause"] for each in counted if each["judged"] == IN_DOUBT)
+    for group in counted:
+        judgements = counts[group["anomaly"]]
+        judgements[group["judged"]] = judgements.get(group["judged"], 0) + group["count"]
+    doubtful = sorted(group["cause"] for group in counted if group["judged"] == IN_DOUBT)
     return Findings(
         counts=counts,
         reasons=untold_reasons(facts),
-        evidence=found,
+        evidence=evidence,
         windows=None if BEGINS in facts.untold else keep(windows(history, rules.fates)),
         texts=numbered.values,
-        below=rules.fates.where(is_below_start()).count(),
-        doubt=known.doubts[doubtful[0]] if doubtful else None,
+        below_log_start=rules.fates.where(is_below_start()).count(),
+        doubt=configuration.doubts[doubtful[0]] if doubtful else None,
     )
 
 
-def shown(found: Findings, most: int) -> DataFrame:
-    """The rows found, with their values' texts; `most` of them, or all where it is 0."""
-    rows = found.evidence.select(*SHOWN).orderBy("anomaly", "partition", "offset", "value")
-    rows = rows.limit(most) if most else rows
+def rows_with_texts(found: Findings, limit: int) -> DataFrame:
+    """The first `limit` rows of evidence (0: all), with the texts of their values."""
+    rows = found.evidence.select(*_PRINTED).orderBy("anomaly", "partition", "offset", "value")
+    rows = rows.limit(limit) if limit else rows
     for name in _TEXTS:
-        of_it = found.texts.select(F.col("value").alias(name), F.col("text").alias(f"{name}_text"))
-        rows = rows.join(of_it, on=name, how="left").withColumn(name, F.col(f"{name}_text"))
-    return rows.select(*SHOWN).orderBy("anomaly", "partition", "offset", "value")
+        texts = found.texts.select(F.col("value").alias(name), F.col("text").alias(f"{name}_text"))
+        rows = rows.join(texts, on=name, how="left").withColumn(name, F.col(f"{name}_text"))
+    return rows.select(*_PRINTED).orderBy("anomaly", "partition", "offset", "value")

@@ -1,11 +1,10 @@
-"""The check of two tables as one spark-submit: what `kafka-harness check --write-job` puts into a
-file (docs/tables.md).
+"""The check of two tables as one spark-submit: the program of `kafka-harness check --write-job`
+(docs/tables.md).
 
     spark-submit job.py --sends shop.sends --reads s3a://bucket/reads --final-read-is-complete
 
-Prints the verdict, what was found of each anomaly, and a line of JSON for each row found and for
-each window of unavailability. Nothing is written. Exit codes are those of kafka-harness: 0, 1, 2,
-254, 255.
+It prints the verdict, the count of each anomaly, and one line of JSON per row of evidence and per
+unavailability window. It writes nothing. Exit codes are those of kafka-harness: 0, 1, 2, 254, 255.
 """
 
 from __future__ import annotations
@@ -25,10 +24,16 @@ from analysis.frames.permission import FORBIDDEN, IN_DOUBT
 from analysis.remote.java_errors import Unreachable
 from analysis.spark.session import SMALL, no_warehouse, session
 from analysis.tables.final_read import ends
-from analysis.tables.findings import Findings, Known, findings, known_of, shown
+from analysis.tables.findings import (
+    Configuration,
+    Findings,
+    configuration_from_json,
+    findings,
+    rows_with_texts,
+)
 from analysis.tables.numbered import numbered
-from analysis.tables.opened import TableError
-from analysis.tables.told import Tables, tables
+from analysis.tables.table_files import TableError
+from analysis.tables.validation import Tables, valid_tables
 from harness.model.exit_codes import BAD_ARGUMENTS, FAILED, INVALID, UNKNOWN
 
 ROWS = 100
@@ -37,14 +42,14 @@ NO_FINAL = "no final read, so nothing is called lost"
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> Any:
-        """A wrong option is no verdict: argparse would exit with 2."""
+        """Exit with 254: argparse's 2 would be the verdict unknown."""
         self.print_usage(sys.stderr)
         self.exit(BAD_ARGUMENTS, f"error: {message}\n")
 
 
-def main(arguments: Sequence[str], known: str) -> int:
-    """Check what the arguments name; `known`: see analysis.tables.findings."""
-    asked = _asked(arguments)
+def main(arguments: Sequence[str], configuration: str) -> int:
+    """Check the tables that the arguments name; `configuration`: JSON of that class."""
+    options = _options(arguments)
     with contextlib.ExitStack() as stack:
         warehouse = stack.enter_context(no_warehouse())
         builder = SparkSession.builder.appName("kafka-harness check").config(map=dict(warehouse))
@@ -53,13 +58,13 @@ def main(arguments: Sequence[str], known: str) -> int:
         spark.sparkContext.setLogLevel("ERROR")
         spark.conf.set("spark.sql.ansi.enabled", "true")
         try:
-            return _checked(spark, asked, known_of(known))
+            return _check(spark, options, configuration_from_json(configuration))
         except (TableError, Unreachable) as error:
             sys.stderr.write(f"error: {error}\n")
             return BAD_ARGUMENTS if isinstance(error, TableError) else FAILED
 
 
-def _asked(arguments: Sequence[str]) -> argparse.Namespace:
+def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = _Parser(
         prog="spark-submit JOB",
         description="Check two tables, what was sent and what was read, for what Kafka lost, "
@@ -81,77 +86,80 @@ def _asked(arguments: Sequence[str]) -> argparse.Namespace:
         metavar="N",
         help=f"Rows found that are printed, at most; 0: all. By default {ROWS}.",
     )
-    asked = parser.parse_args(arguments)
-    if asked.rows < 0:
+    options = parser.parse_args(arguments)
+    if options.rows < 0:
         parser.error("--rows: give 0 or more")
-    return asked
+    return options
 
 
-def _checked(spark: SparkSession, asked: argparse.Namespace, known: Known) -> int:
-    complete = asked.final_read_is_complete
-    told = tables(spark, asked.sends, asked.reads, all_final=complete)
-    small = session(operations=told.operations, started=spark)
-    with small if told.operations < SMALL else contextlib.nullcontext():
-        found = judged(told, known, complete=complete)
-        _show(told, found)
-        _tell(shown(found, asked.rows))
+def _check(spark: SparkSession, options: argparse.Namespace, configuration: Configuration) -> int:
+    complete = options.final_read_is_complete
+    tables = valid_tables(spark, options.sends, options.reads, all_final=complete)
+    small = session(operations=tables.operations, started=spark)
+    with small if tables.operations < SMALL else contextlib.nullcontext():
+        found = findings_of(tables, configuration, complete=complete)
+        _print_summary(tables, found)
+        _print_rows(rows_with_texts(found, options.rows))
         if found.windows is not None:
-            _tell(outages(found.windows, asked.rows))
+            _print_rows(windows_in_order(found.windows, options.rows))
     return INVALID if found.verdict == "invalid" else UNKNOWN
 
 
-def judged(told: Tables, known: Known, *, complete: bool) -> Findings:
-    """What is found in two tables. Raises TableError."""
+def findings_of(tables: Tables, configuration: Configuration, *, complete: bool) -> Findings:
+    """The findings in two tables. Raises TableError."""
     run = {
-        "load_start_ns": told.start_ns,
-        "load_end_ns": told.end_ns,
-        "ends": ends(told, complete=complete) or [{"complete": False}] * told.partitions,
+        "load_start_ns": tables.start_ns,
+        "load_end_ns": tables.end_ns,
+        "ends": ends(tables, complete=complete) or [{"complete": False}] * tables.partitions,
         "tailing": False,
         "grouped": False,
     }
-    made = numbered(told, asks_none=known.facts.acks == "0", keep=_kept)
-    return findings(made, known, run, untold=told.untold, keep=_kept)
+    without_acks = configuration.facts.acks == "0"
+    history = numbered(tables, without_acks=without_acks, keep=_persisted)
+    return findings(history, configuration, run, untold=tables.untold, keep=_persisted)
 
 
-def _kept(frame: DataFrame) -> DataFrame:
+def _persisted(frame: DataFrame) -> DataFrame:
     return frame.persist(StorageLevel.MEMORY_AND_DISK)
 
 
-def _show(told: Tables, found: Findings) -> None:
-    sends, reads = sum(told.producers.values()), sum(told.readers.values())
-    final = f"{told.final:,} by the final read" if told.final else NO_FINAL
-    _say(f"{sends:,} sends, {told.acked:,} acked; {reads:,} records read, {final}")
-    _say(f"verdict  {found.verdict.upper()}")
-    _say(f"{'anomaly':<22}{'seen':>10}{'forbidden':>11}{'in doubt':>10}")
-    for name, by in found.counts.items():
-        cells = (sum(by.values()), by.get(FORBIDDEN, 0), by.get(IN_DOUBT, 0))
-        _say(f"{name:<22}{cells[0]:>10,}{cells[1]:>11,}{cells[2]:>10,}")
+def _print_summary(tables: Tables, found: Findings) -> None:
+    sends, reads = sum(tables.producers.values()), sum(tables.readers.values())
+    final = f"{tables.final:,} by the final read" if tables.final else NO_FINAL
+    _print(f"{sends:,} sends, {tables.acked:,} acked; {reads:,} records read, {final}")
+    _print(f"verdict  {found.verdict.upper()}")
+    _print(f"{'anomaly':<22}{'seen':>10}{'forbidden':>11}{'in doubt':>10}")
+    for name, judgements in found.counts.items():
+        counts = (judgements.get(FORBIDDEN, 0), judgements.get(IN_DOUBT, 0))
+        cells = (sum(judgements.values()), *counts)
+        _print(f"{name:<22}{cells[0]:>10,}{cells[1]:>11,}{cells[2]:>10,}")
     if found.windows is not None:
         longest_ns = F.max(F.col("end_ns") - F.col("start_ns"))
-        [(many, longest)] = found.windows.select(F.count("*"), longest_ns).collect()
-        _say(f"unavailable for writes {many:,} times, {(longest or 0) / 1e9:.3f} s at most")
-    if found.below:
-        _say(f"{found.below:,} acked below the first offset of the final read: unknown")
+        [(count, longest)] = found.windows.select(F.count("*"), longest_ns).collect()
+        _print(f"unavailable for writes {count:,} times, {(longest or 0) / 1e9:.3f} s at most")
+    if found.below_log_start:
+        _print(f"{found.below_log_start:,} acked below the first offset of the final read: unknown")
     if found.doubt:
-        _say(f"in doubt, since {found.doubt}")
+        _print(f"in doubt, since {found.doubt}")
     for reason in found.reasons:
-        _say(reason)
+        _print(reason)
 
 
-def outages(found: DataFrame, most: int) -> DataFrame:
-    """Windows in order of time; `most` of them, or all where it is 0."""
+def windows_in_order(windows: DataFrame, limit: int) -> DataFrame:
+    """The first `limit` windows (0: all) in order of time."""
     names = ("partition", "start_ns", "end_ns", "next_success_ns", "attempts")
-    rows = found.orderBy("start_ns", "partition").select(F.col("kind").alias("unavailable"), *names)
-    return rows.limit(most) if most else rows
+    kind = F.col("kind").alias("unavailable")
+    rows = windows.orderBy("start_ns", "partition").select(kind, *names)
+    return rows.limit(limit) if limit else rows
 
 
-def _tell(rows: DataFrame) -> None:
-    """A line of JSON a row, with the cells that are known."""
+def _print_rows(rows: DataFrame) -> None:
+    """Print one line of JSON per row, with the cells that are not null."""
     for row in rows.toLocalIterator():
         known = {name: cell for name, cell in row.asDict().items() if cell is not None}
-        _say(json.dumps(known, ensure_ascii=False))
+        _print(json.dumps(known, ensure_ascii=False))
 
 
-def _say(line: str) -> None:
+def _print(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()

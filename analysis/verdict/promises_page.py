@@ -31,8 +31,8 @@ How causes are found:
 - Who led and who was in the ISR is what the views saw (docs/history.md).
   A change is seen late, so it counts from the view that first shows it.
   The same leader in the next epoch is no other leader, and no leader is none.
-- A *deposed leader* that does not know it acknowledges on, and nobody records who acknowledged a \
-send.
+- A *stale leader*, which was replaced and has not learned of it, acknowledges on, and no record \
+says who acknowledged a send.
   So sends that began before its *end* count as before the change.
   Its end is the first of: its process is proved ended; it leads again; it is in an ISR after one \
 without it; it was in every ISR for 1.5 times `replica.lag.time.max.ms`, \

@@ -132,7 +132,7 @@ def _planted(folder: Path) -> Path:
 
 
 def main() -> None:
-    """Print a line a way."""
+    """Print one line per way."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--starts", action="store_true", help="ways to start Spark, too")

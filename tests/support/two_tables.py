@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from analysis.tables.findings import Findings, known_of, shown
-from analysis.tables.job import judged
-from analysis.tables.told import tables
+from analysis.tables.findings import Findings, configuration_from_json, rows_with_texts
+from analysis.tables.job import findings_of
+from analysis.tables.validation import valid_tables
 from harness.commands.tables.check_tables import Asked, run_of
 from harness.commands.tables.write_job import known
 from harness.foreign.about import About
@@ -94,8 +94,9 @@ def found_by_job(
     spark: SparkSession, folder: Path, story: TwoTables, write: Any = as_parquet
 ) -> Findings:
     """What the one-file job finds in them, here."""
-    told = tables(spark, *story.files(folder, write), all_final=story.complete)
-    return judged(told, known_of(known(story.about)), complete=story.complete)
+    tables = valid_tables(spark, *story.files(folder, write), all_final=story.complete)
+    configuration = configuration_from_json(known(story.about))
+    return findings_of(tables, configuration, complete=story.complete)
 
 
 def found_counts(found: Findings) -> dict[str, int]:
@@ -106,7 +107,7 @@ def found_counts(found: Findings) -> dict[str, int]:
 
 def values_of(found: Findings) -> list[tuple[str, str | None]]:
     """The anomalies with their values' texts."""
-    return [(row["anomaly"], row["value"]) for row in shown(found, 0).collect()]
+    return [(row["anomaly"], row["value"]) for row in rows_with_texts(found, 0).collect()]
 
 
 def reported_counts(report: Mapping[str, Any]) -> dict[str, int]:

@@ -1,1 +1,1 @@
-"""Causes that are of disks: what a node lost of what it had written, or what was changed of it."""
+"""Causes on disks: written records that a node lost or that were changed."""

@@ -1,8 +1,8 @@
-"""Flipped bits: until a bit is put back consumers that do not check CRCs are given what it made of
-a record. What its broker cuts off when it starts is a strike (analysis.causes.disks.strikes).
+"""Flipped bits: until a bit is put back, consumers that do not check CRCs get the changed record.
+What its broker truncates when it starts is a strike (analysis.causes.disks.strikes).
 
     bit flipped in partition 1 on kafka2 at 5 s, put back at 9 s
-    =>  what was read of partition 1 from 5 s to 9 s may be anything
+    =>  a read of partition 1 from 5 s to 9 s may show anything
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from analysis.run_facts.faults import Row
 
 
 def bit_causes(seen: Seen) -> Iterator[Cause]:
-    """While a bit is flipped, readers that do not check CRCs are given what it made of a record."""
+    """One cause per fault and partition in which a bit is flipped."""
     everything = [(fault, seen.why_unknown()) for fault in seen.happened.unknown()]
     known = [(f, None) for f, effects in seen.happened.known() if effects.alters_stored_bytes]
     for fault, why in [*known, *everything]:
@@ -37,8 +37,8 @@ def bit_causes(seen: Seen) -> Iterator[Cause]:
 
 
 def flipped(fault: Row, seen: Seen) -> dict[int | None, frozenset[str]]:
-    """The partitions in which bits were flipped, and on whose disks: a fault may hit several
-    brokers. Its proof names each segment: <topic>-<partition>/... of <broker>."""
+    """Partition with a flipped bit -> its brokers. The fault's proof names each segment:
+    <topic>-<partition>/... of <broker>."""
     segment = rf"\b{re.escape(seen.topic)}-(\d{{1,9}})/(?:\S* of (\w+))?"
     found: dict[int | None, frozenset[str]] = {}
     for number, broker in re.findall(segment, fault["evidence"] or "") if seen.topic else ():
@@ -48,5 +48,5 @@ def flipped(fault: Row, seen: Seen) -> dict[int | None, frozenset[str]]:
 
 
 def _any(fault: Row) -> dict[int | None, frozenset[str]]:
-    """The same where no proof names a partition."""
+    """The same if no proof names a partition."""
     return {None: frozenset(fault["nodes"])}

@@ -1,4 +1,4 @@
-"""A strike, and what is seen of the brokers that it struck.
+"""A strike, and what the views show of the brokers that it struck.
 
     kafka2 struck at 5 s; it leads anew at 8 s                   =>  it led without what it lost
     kafka2 struck at 5 s; out of the ISR at 8 s, back at 12 s    =>  it has copied everything again
@@ -22,7 +22,7 @@ ALWAYS = 0  # before anything happened
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strike:
-    """Nodes that lost something, from when until when, and until when they were not healed."""
+    """Nodes that lost written records, when, and when they were healed."""
 
     fault: int
     words: str
@@ -31,12 +31,12 @@ class Strike:
     ok_ns: int | None  # None: never proved
     healed_ns: int | None
     before: Mapping[str, Any] = field(default_factory=dict)  # the fault's own view
-    why: str | None = None  # it may have been none
+    why: str | None = None  # why it is not sure
     partition: int | None = None  # None: every one
-    kept_from_ns: int | None = None  # what was begun from then on was on disk when it came
-    own_topic: bool = False  # it takes nothing of internal topics
+    kept_from_ns: int | None = None  # records begun from then on were synced before it
+    own_topic: bool = False  # it spares internal topics
     started_ns: int = ALWAYS  # its nodes were down until then
-    heard_of: bool = False  # it ended its nodes: when they register Kafka knows what they may lack
+    ended: bool = False  # it ended its nodes: as they register Kafka knows what they may lack
 
     @property
     def up_ns(self) -> int:
@@ -44,11 +44,11 @@ class Strike:
         return max(self.invoke_ns, self.started_ns)
 
     def hit(self, seen: Seen) -> bool:
-        """Whether it hit anybody that has records."""
+        """Whether it hit a broker."""
         return not seen.brokers or bool(self.nodes & set(seen.brokers))
 
     def cause(self, partition: Partition) -> Cause:
-        """What it causes in a partition, not limited to any records."""
+        """Its cause in a partition, for all records."""
         return Cause(
             kind=STRIKE,
             words=self.words,
@@ -62,22 +62,22 @@ class Strike:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Led:
-    """When a struck broker led anew, or was back with all that the leader has."""
+    """When a struck broker led anew, or was back in the ISR with all that the leader has."""
 
     at_ns: int | None = None
     since_ns: int = 0  # it did not do so before
     unseen: bool = False  # nobody looked meanwhile
     back_ns: int | None = None
-    sure: bool = True  # it did not do so before it was struck, when nobody looked
-    before: State | None = None  # what was so until then
-    changes: int | None = None  # of the partition since that; None: not told
+    sure: bool = True  # False: it may have led before the strike, in a blind stretch
+    before: State | None = None  # the state until then
+    changes: int | None = None  # of the partition since that; None: not known
 
 
 def led_anew(node: str, strike: Strike, partition: Partition) -> Led:
-    """What was seen of a struck broker, before it was back."""
+    """What the views show of a struck broker until it was back."""
     last, back_ns = partition.at(strike.invoke_ns), back_in_isr(node, strike, partition)
     for state in partition.after(strike.invoke_ns):
-        # While it is down it leads as it did before; the epoch may rise for another replica.
+        # A leader that is down keeps leading; the epoch may rise for another replica.
         if state.leader == node and _anew(last, state) and state.time_ns > strike.up_ns:
             dark = partition.nobody_looked(state.since_ns, state.time_ns)
             was_up = strike.up_ns == strike.invoke_ns
@@ -115,11 +115,11 @@ def back_in_isr(broker: str, strike: Strike, partition: Partition) -> int | None
     """When it was in the ISR again after it had left it."""
     last, out = partition.at(strike.invoke_ns), False
     for state in partition.after(strike.invoke_ns):
-        # Out before it was struck is nothing: it may have come back meanwhile.
+        # Out before the strike does not count: it may have come back meanwhile.
         struck = strike.ok_ns is not None and state.time_ns > strike.ok_ns
         out |= struck and last is not None and bool(last.isr) and broker not in last.isr
         if state.went_back:
-            out = False  # an ISR of before tells nothing of now
+            out = False  # an old ISR
         elif out and broker in state.isr:
             return state.time_ns
         last = state
@@ -131,11 +131,11 @@ def seen_before(strike: Strike, partition: Partition) -> State | None:
     number, view = str(partition.number), strike.before
     if view.get("known") is False or number not in view.get("isr", {}):
         return None
-    isr, told = frozenset(view["isr"].get(number, ())), view["elr"].get(number)
+    isr, elr_in_view = frozenset(view["isr"].get(number, ())), view["elr"].get(number)
     now = partition.at(strike.invoke_ns)
-    elr = None if told is None else frozenset(told)
+    elr = None if elr_in_view is None else frozenset(elr_in_view)
     if elr is None and now is not None and now.elr is not None:
-        elr = now.eligible - isr  # who left the ISR since then is eligible
+        elr = now.eligible - isr  # a member that left the ISR since then is eligible
     return State(
         time_ns=strike.invoke_ns,
         since_ns=strike.invoke_ns,
@@ -143,5 +143,5 @@ def seen_before(strike: Strike, partition: Partition) -> State | None:
         isr=isr,
         epoch=None,
         elr=elr,
-        guessed=elr is None and len(isr) < partition.eligible_below,
+        elr_unknown=elr is None and len(isr) < partition.eligible_below,
     )

@@ -1,43 +1,42 @@
-"""Strikes: faults that take what was written, and starts that find a flipped bit.
+"""Strikes: faults that take written records, and starts that find a flipped bit.
 
     ISR 1 2; power of kafka1 lost at 5 s, of kafka2 at 6 s, both proved by 7 s
     =>  the whole ISR was struck: what was begun before 7 s may be gone
     ISR 1 2 3; power of kafka1 lost at 5 s; kafka1 leads anew at 8 s and never left the ISR
     =>  kafka1 came to lead without what it lost: what was begun before its `ok` may be gone
     ISR 1 2 3; power of kafka3 lost at 5 s, and nothing else
-    =>  kafka3 may lack what the others have, until it has left the ISR and come back; no reader
-        is given anything else than before
+    =>  kafka3 may lack what the others have, until it has left the ISR and come back; readers see
+        no difference
 
-A strike counts for a partition whose whole ISR was hit, by one fault or by several that overlap
-unhealed, whichever ISR the views show from its invoke to its `ok`, or its own `before`. Where KRaft
-remembers eligible leaders (KIP-966) it must have hit ISR and ELR: who is in either has all that is
-committed, and who was struck is out of both as it registers. Where no ELR was told, and there may
-have been one, such a strike is in doubt.
+A strike counts for a partition if it hit the whole ISR, by one fault or by several that overlap
+unhealed, whichever ISR the views show from its invoke to its `ok`, or its own `before`. If KRaft
+keeps eligible leaders (KIP-966) it must have hit ISR and ELR: members of either have all that is
+committed, and a struck broker leaves both as it registers. If there may have been an ELR that is
+not known, such a strike is in doubt.
 
-It counts as well for one that a struck broker came to lead anew before it had left the ISR and come
-back, which it can only with all that the leader has; so does the last known leader, whom Kafka
-elects where ISR and ELR are empty. While others are eligible Kafka must not elect it there: as it
-registers it is out of ISR and ELR, so what it then loses is not the strike's, unless unclean
-elections are allowed or the metadata went back.
+A strike also counts for a partition that a struck broker led anew before it had left the ISR and
+come back, which takes all that the leader has; so does the last known leader, whom Kafka elects if
+ISR and ELR are empty. While others are eligible, Kafka must not elect it: as it registers it is out
+of ISR and ELR, so a later loss has another cause, unless unclean elections are allowed or the
+metadata went back.
 
     ISR 1, ELR 2; power of kafka1 lost; then kafka1 leads, with ISR 1, ELR 2    =>  nothing
 
-Where the fault ended its process, it leads anew only after the
-healing has begun: until then a new epoch of its is one that the controller gave for another reason
-(or, in 4.0, because it elects who is fenced, KAFKA-19522).
+If the fault ended its process, a broker leads anew only after the healing has begun: before that,
+the controller raised its epoch for another reason (or, in 4.0, elected a fenced broker,
+KAFKA-19522).
 
-Under acks=1 the leader alone has a record when it is acked, so there its strike permits what was
-acked. What readers are shown, and what the final read shows, it permits from its invoke, or from
-when the struck broker led anew: until then they are given what the others have. Where they may read
-from followers (KIP-392) it permits that from its invoke, until the broker has left the ISR and come
-back. With `flush.messages=1` lost power takes nothing; a lost disk takes what was synced, too.
+Under acks=1 the leader alone has a record when it is acked, so a strike of the leader permits the
+loss of acked records. It permits what readers and the final read show from its invoke, or from when
+the struck broker led anew: until then they read from the others. If readers may read from followers
+(KIP-392), it permits that from its invoke until the broker has left the ISR and come back. With
+`flush.messages=1` lost power takes nothing; a lost disk takes synced records, too.
 
-A flipped bit is found when its broker starts: recovery truncates there. So its broker's start is a
-strike, unless the bit was put back before. Most faults start what they ended when they are healed;
-where one does so itself, the time is not known: what was begun meanwhile is in doubt.
+A broker finds a flipped bit when it starts, and recovery truncates there. So the start is a strike,
+unless the bit was put back before. The healing of most faults starts what they ended; if a fault
+starts it itself the time is not known, and sends that began meanwhile are in doubt.
 
-An ISR that nobody could read may have been any: such a strike is not sure, like one of a fault of
-which it is not known what it can do.
+With an unknown ISR a strike is not sure, and neither is a fault of unknown effects.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ Values = Callable[[Seen, str, int, int | None], frozenset[str]]  # analysis.caus
 
 
 def strike_causes(seen: Seen) -> Iterator[Cause]:
-    """All causes that are strikes, but for what struck brokers lack (struck_replicas)."""
+    """All causes that are strikes, without those of struck_replicas."""
     strikes = list(strikes_of(seen))
     for partition in seen.partitions:
         for strike in strikes_at(partition, strikes, seen):
@@ -70,7 +69,7 @@ def strike_causes(seen: Seen) -> Iterator[Cause]:
 
 
 def strikes_at(partition: Partition, strikes: Iterable[Strike], seen: Seen) -> Iterator[Strike]:
-    """Those that may have taken something of a partition before it was read back."""
+    """The strikes that may have taken records of a partition before its final read."""
     read_ns = seen.read_ended_ns.get(partition.number)
     for strike in strikes:
         in_time = read_ns is None or strike.invoke_ns < read_ns
@@ -88,19 +87,19 @@ def strikes_of(seen: Seen, values: Values = topic_values) -> Iterator[Strike]:
     for fault, effects in seen.happened.known():
         kept_from_ns = _kept_from(fault, seen, values) if effects.takes == "unsynced" else None
         if effects.takes != "nothing" and kept_from_ns != ALWAYS:
-            # Of a healing that was not recorded nobody knows when it started them.
+            # Without a recorded healing it is not known when they started.
             down = effects.ends_processes and not effects.starts_again
             started_ns = fault["heal_invoke_ns"] if down else None
             yield replace(
                 _strike(fault),
                 kept_from_ns=kept_from_ns,
                 started_ns=started_ns or ALWAYS,
-                heard_of=effects.ends_processes,
+                ended=effects.ends_processes,
             )
         if effects.alters_stored_bytes:
             yield from _found_at_start(fault, seen)
     for fault in seen.happened.unknown():
-        # Whom else it hit, and until when, is not known either.
+        # It may have hit others, too, and for longer.
         every = _strike(fault)
         yield replace(
             every,
@@ -111,8 +110,8 @@ def strikes_of(seen: Seen, values: Values = topic_values) -> Iterator[Strike]:
 
 
 def _kept_from(fault: Row, seen: Seen, values: Values) -> int | None:
-    """From when on everything was put on disk at once, until the fault was proved:
-    flush.messages=1. None: it was not."""
+    """From when on flush.messages=1 synced each record, until the fault was proved; None: it did
+    not."""
     rows = [row for row, effects in seen.happened.known() if effects.topic_settings]
     changed = [row[name] for row in rows for name in ("ok_ns", "heal_ok_ns")]
     moments = [ns for ns in changed if ns is not None and ns <= fault["invoke_ns"]]
@@ -167,8 +166,8 @@ def _when_healed(start: Strike, bit: Row, fault: Row) -> Iterator[Strike]:
 
 
 def _sometime(start: Strike, bit: Row, fault: Row) -> Iterator[Strike]:
-    """Between the fault's invoke and its healing, once or more often: what was begun before the
-    fault was there at each start; of what was begun meanwhile nobody knows."""
+    """Starts between the fault's invoke and its healing: records from before the fault were there
+    at each of them; whether later ones were is not known."""
     begun_ns, over_ns = fault["invoke_ns"], fault["heal_ok_ns"]
     flipped = bit["ok_ns"] is not None and bit["ok_ns"] <= begun_ns
     stayed = bit["heal_ok_ns"] is None or (over_ns is not None and bit["heal_ok_ns"] >= over_ns)
@@ -184,7 +183,7 @@ def _later(time_ns: int | None, moment_ns: int) -> bool:
 
 
 def _meanwhile(strike: Strike, strikes: Sequence[Strike]) -> Iterator[Strike]:
-    """The strike, and those that may have come before it and were not healed yet."""
+    """The strike, and earlier ones that may not have been healed."""
     for other in strikes:
         begun = strike.ok_ns is None or other.invoke_ns <= strike.ok_ns
         here = strike.partition is None or other.partition in (None, strike.partition)
@@ -200,9 +199,9 @@ def _whole_isr(
     ]
     sure = frozenset[str]().union(*(each.nodes for each in together if each.why is None))
     every = frozenset[str]().union(*(each.nodes for each in together))
-    told = seen_before(strike, partition)
-    isrs = [told, *partition.certain(strike.invoke_ns, strike.ok_ns)]
-    possible = [told, *partition.within(strike.invoke_ns, strike.ok_ns)]
+    before = seen_before(strike, partition)
+    isrs = [before, *partition.certain(strike.invoke_ns, strike.ok_ns)]
+    possible = [before, *partition.within(strike.invoke_ns, strike.ok_ns)]
     kind = "ISR" if all(each is None or each.elr is None for each in possible) else "ISR and ELR"
     whole = replace(cause, words=f"{cause.words}: the whole {kind} of partition {partition.number}")
     why = [
@@ -212,7 +211,7 @@ def _whole_isr(
         *(each.why for each in _dark(strike, partition)),
         f"which replicas of partition {partition.number} were eligible was not told",
     ]
-    if any(each and _hits(sure, each) and not each.guessed for each in isrs):
+    if any(each and _hits(sure, each) and not each.elr_unknown for each in isrs):
         yield from _struck(whole, strike.invoke_ns)
     elif any(each and _hits(every, each) for each in possible) or any(
         _between(strike, every, partition)
@@ -224,12 +223,12 @@ def _whole_isr(
 
 
 def _hits(nodes: frozenset[str], state: State) -> bool:
-    """Whether these are all who have what is committed, as far as that is known."""
+    """Whether these nodes are all known holders of what is committed."""
     return bool(state.eligible) and state.eligible <= nodes
 
 
 def _between(strike: Strike, nodes: frozenset[str], partition: Partition) -> Iterator[str]:
-    """Why an ISR that was seen only afterwards may have been in force at the strike."""
+    """Why an ISR that was seen only later may have been in force at the strike."""
     if strike.ok_ns is None:
         return
     for state in partition.after(strike.ok_ns):
@@ -252,8 +251,8 @@ def _leader(cause: Cause, strike: Strike, partition: Partition) -> Iterator[Caus
 def _maybe(
     cause: Cause, strike: Strike, partition: Partition, nodes: frozenset[str]
 ) -> Iterator[Cause]:
-    """In doubt where it was not to be seen who was in the ISR, or led, at the strike. Who leads is
-    in the ISR: where nobody else can have led, one of these must have been hit."""
+    """The cause in doubt, if ISR or leader at the strike were hidden. The leader is in the ISR: if
+    the possible leaders are known, one of them must have been hit."""
     for hidden in _dark(strike, partition):
         if hidden.leaders or hidden.led & nodes:
             doubt = replace(cause, sure=False, why=cause.why or hidden.why)
@@ -288,9 +287,9 @@ def _leads_anew(cause: Cause, strike: Strike, partition: Partition, seen: Seen) 
 def _chosen(
     node: str, led: Led, strike: Strike, partition: Partition, seen: Seen
 ) -> tuple[bool, str | None]:
-    """Whether Kafka may have chosen a struck broker to lead, and why that is not known: not one of
-    which it knew, while others were eligible."""
-    if not (seen.kafka.elr and strike.heard_of and led.before and led.before.elr is not None):
+    """Whether Kafka may have elected a struck broker, and why that is not known. It does not elect
+    one whose end it knows while others are eligible."""
+    if not (seen.kafka.elr and strike.ended and led.before and led.before.elr is not None):
         return True, None
     until_ns = led.at_ns or 0
     went_back = any(s.went_back for s in partition.within(strike.invoke_ns, until_ns))
@@ -306,7 +305,7 @@ def _chosen(
 def _hidden_lead(
     cause: Cause, strike: Strike, back_ns: int | None, partition: Partition
 ) -> Iterator[Cause]:
-    """It was not seen to lead anew: where nobody looked it may have, until it came back."""
+    """The cause in doubt, for a blind stretch in which the broker may have led anew."""
     for hidden in partition.hidden:
         over = hidden.end_ns is not None and hidden.end_ns <= strike.up_ns
         late = back_ns is not None and hidden.start_ns >= back_ns
@@ -323,5 +322,5 @@ def _struck(cause: Cause, shown_from_ns: int) -> Iterator[Cause]:
 
 
 def after(cause: Cause, shown_from_ns: int) -> Cause:
-    """What shows after a strike, whatever the record."""
+    """The cause of what readers show after a strike, for any record."""
     return replace(cause, kind=AFTER_STRIKE, begun_before_ns=None, shown_from_ns=shown_from_ns)

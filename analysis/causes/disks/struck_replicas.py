@@ -1,12 +1,12 @@
-"""What a struck broker itself lacks, as long as it has not copied everything again.
+"""What a struck broker lacks until it has copied everything again.
 
     ISR 1 2 3; power of kafka3 lost at 5 s; kafka3 out of the ISR at 8 s, and back at 12 s
     =>  from 5 s to 12 s kafka3, and nobody else, may lack what the others have
 
-It stays in the ISR until its leader, or the controller, notices; a look at the replicas shows it,
-and so are consumers shown that may read from followers (KIP-392). Where one look shows that several
-brokers lack something, each of them must have been struck. Once nobody can have seen whether a
-broker was out and back again, what it lacks is in doubt.
+It stays in the ISR until its leader or the controller notices. A look at the replicas shows what it
+lacks, and so do consumers that may read from followers (KIP-392). If one look shows several brokers
+that lack something, each of them must have been struck. After a blind stretch in which a broker may
+have left the ISR and come back, what it lacks is in doubt.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ def replica_causes(seen: Seen) -> Iterator[Cause]:
     """All causes of what struck brokers lack."""
     strikes = list(strikes_of(seen))
     for partition in seen.partitions:
-        mine = strikes_at(partition, strikes, seen)
-        yield from _of([each for strike in mine for each in _short(strike, partition)], seen)
+        here = strikes_at(partition, strikes, seen)
+        yield from _of([short for strike in here for short in _short(strike, partition)], seen)
 
 
 def _of(shorts: Sequence[_Short], seen: Seen) -> Iterator[Cause]:
-    """Of the brokers that may lack something at once: each, and all of them together."""
+    """One cause per broker that may lack something, and one per set of them at the same time."""
     together: list[tuple[_Short, ...]] = []
     for short in shorts:
         if seen.facts.follower_reads:
@@ -77,7 +77,7 @@ def _of(shorts: Sequence[_Short], seen: Seen) -> Iterator[Cause]:
 
 
 def _short(strike: Strike, partition: Partition) -> Iterator[_Short]:
-    """Of each of its brokers: certainly, until it may have left the ISR and come back unseen."""
+    """One per broker: sure until it may have left the ISR and come back unseen."""
     for broker in sorted(strike.nodes):
         back_ns = back_in_isr(broker, strike, partition)
         hidden = [each for each in partition.hidden if each.covers(strike.invoke_ns, back_ns)]

@@ -1,1 +1,1 @@
-"""Changes of leaders: what another one, an unclean election and a deposed leader permit."""
+"""Changes of leaders: what a new leader, an unclean election and a stale leader permit."""

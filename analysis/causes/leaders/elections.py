@@ -1,26 +1,27 @@
-"""Leader changes as causes: what another leader, and one from outside the ISR, permits.
+"""Leader changes as causes: what a new leader, inside or outside the ISR, permits.
 
     views: kafka1 leads, ISR 1 2 3; at 5 s ISR 1; at 9 s kafka3 leads, ISR 3    unclean elections
     =>  an unclean election of kafka3 at 9 s permits what was acked from 5 s on, begun before 9 s
 
-- **another leader** permits what was begun before it was seen to lead, or before the deposed
-  leader's end (analysis.causes.leaders.deposed). The same leader in the next epoch is no other one.
-- **an unclean election** is one of a broker outside the ISR in force, where that is allowed at that
-  moment. It permits what may lack on that broker: records that were acked since it was out. Who was
-  in an ISR seen between ack and election had the record.
-- **an election from the ELR** (KRaft, KIP-966) is clean: who is there has all that is committed. So
-  *in* and *out* count by ISR and ELR together. Where no ELR was told, and there may have been one,
-  it is in doubt whether an election was unclean.
+- **another leader** permits what was begun before it was seen to lead, or before the stale
+  leader's end (analysis.causes.leaders.stale_leader). The same leader in the next epoch is no other
+  one.
+- **an unclean election** elects a broker outside the ISR in force, where that is allowed at that
+  moment. It permits what that broker may lack: records that were acked since it was out. A broker
+  in an ISR that was seen between ack and election had the record.
+- **an election from the ELR** (KRaft, KIP-966) is clean: its members have all that is committed. So
+  *in* and *out* count by ISR and ELR together. If there may have been an ELR that is not known, it
+  is in doubt whether an election was unclean.
 - **the last known leader**, whom Kafka elects when ISR and ELR are empty, allowed or not, has all
-  that it acknowledged, and nobody acknowledged anything since: the same leader in another epoch
-  permits nothing, unless it was struck (analysis.causes.disks.strikes). 4.0 may elect it while it
-  is still fenced (KAFKA-19522): it then leads on paper until it is there, with the same log.
+  that it acknowledged, and no other broker acknowledged anything since: the same leader in another
+  epoch permits nothing, unless it was struck (analysis.causes.disks.strikes). Kafka 4.0 may elect
+  it while it is still fenced (KAFKA-19522): it then leads once it has registered, with its log.
 
 - **an election by an old ISR** (KRaft) is one after the committed metadata of the partition went
   back, of a broker that was out before (analysis.causes.leaders.set_back).
 
-A stretch that may have hidden a change is a cause that is not sure: the verdict is unknown where no
-other one permits the record.
+A stretch that may have hidden a change is a cause that is not sure: the verdict is unknown if no
+other cause permits the record.
 """
 
 from __future__ import annotations
@@ -40,10 +41,10 @@ from analysis.causes.kinds import (
     TRUNCATION,
     UNCLEAN_ELECTION,
 )
-from analysis.causes.leaders.deposed import end_of
+from analysis.causes.leaders.isr_stays import isr_stays
 from analysis.causes.leaders.replicated import had_until
 from analysis.causes.leaders.set_back import elections_by_an_old_isr, forgotten, hidden_by
-from analysis.causes.leaders.stays import stays
+from analysis.causes.leaders.stale_leader import stale_leader_end
 from analysis.causes.seen import Seen
 from analysis.causes.settings import unclean_allowed
 from analysis.causes.states import SEEN_WITHIN_NS, Change, Hidden, Partition
@@ -53,7 +54,7 @@ def leader_causes(seen: Seen) -> Iterator[Cause]:
     """All causes that are leader changes, seen or hidden, of all partitions."""
     for partition in seen.partitions:
         for cause in _of(partition, seen, seen.read_ended_ns.get(partition.number)):
-            # No record was there yet, also none of which nobody knows when it was sent.
+            # No record existed before, not even one whose send has no known begin.
             if cause.begun_before_ns is None or cause.begun_before_ns > seen.first_ns:
                 yield cause
 
@@ -79,7 +80,7 @@ def _of(partition: Partition, seen: Seen, read_ns: int | None) -> Iterator[Cause
 
 
 def _unseen(change: Change, partition: Partition) -> str | None:
-    """Why nobody knows when it came; None where the looks tell."""
+    """Why the time of a change is not known; None if the looks show it."""
     if not partition.nobody_looked(change.since_ns, change.at_ns):
         return None
     return f"when {change.leader} came to lead partition {partition.number} was not seen"
@@ -87,7 +88,7 @@ def _unseen(change: Change, partition: Partition) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Limits:
-    """Until when sends may have gone to the deposed leader: certainly, and at most."""
+    """Until when sends may have gone to the stale leader: certainly, and at most."""
 
     sure_ns: int | None
     most_ns: int | None
@@ -101,7 +102,7 @@ class _Limits:
 
 
 def _limits(change: Change, partition: Partition, seen: Seen) -> _Limits:
-    end = partial(end_of, change, partition, seen.happened, lag_max_ms=seen.lag_max_ms)
+    end = partial(stale_leader_end, change, partition, seen.happened, lag_max_ms=seen.lag_max_ms)
     unknown = seen.happened.unknown()
     return _Limits(
         sure_ns=end(), most_ns=end(unknown_hides=True), why=seen.why_unknown() if unknown else None
@@ -160,8 +161,8 @@ def _earlier(cause: Cause, change: Change, partition: Partition) -> Iterator[Cau
 
 
 def _truncated(causes: Iterable[Cause], change: Change, partition: Partition) -> Iterator[Cause]:
-    """What a change that makes replicas truncate causes. Who looks at the brokers may see it
-    sooner than who looks at the leaders."""
+    """The causes of a change that makes replicas truncate. A look at the brokers may show it sooner
+    than a look at the leaders."""
     seen_ns = change.at_ns if _unseen(change, partition) else change.since_ns
     for cause in causes:
         yield replace(cause, kind=TRUNCATION)
@@ -197,9 +198,9 @@ def _unclean(change: Change, partition: Partition, until: _Limits, seen: Seen) -
 
 
 def _election(change: Change, partition: Partition, until: _Limits) -> Iterator[Cause]:
-    """One that was seen to be unclean: nothing where the broker was in the ISR in force. What was
-    acked before a stretch that may have hidden it in the ISR is in doubt."""
-    known = stays(change.leader, partition, change.at_ns)
+    """An election that the views show to be unclean. What was acked before a stretch that may have
+    hidden the new leader in the ISR is in doubt."""
+    known = isr_stays(change.leader, partition, change.at_ns)
     if not known or known[-1].inside:
         return
     cause = Cause(
@@ -212,7 +213,7 @@ def _election(change: Change, partition: Partition, until: _Limits) -> Iterator[
     )
     dark = [each for each in partition.hidden if each.covers(known[-1].since_ns, change.at_ns)]
     last = partition.before(change.at_ns)
-    if last is not None and last.guessed:
+    if last is not None and last.elr_unknown:
         why = f"which replicas of partition {partition.number} were eligible was not told"
         for maybe in until.made(cause):
             yield replace(maybe, sure=False, why=maybe.why or why)
@@ -271,7 +272,7 @@ def _is_before_all(hidden: Hidden, partition: Partition) -> bool:
 
 
 def _hidden_end(hidden: Hidden, partition: Partition, seen: Seen) -> int | None:
-    """Until when somebody who led there unseen may have acknowledged on (None: without end)."""
+    """Until when an unseen leader of the stretch may have acknowledged on (None: without end)."""
     end_ns, first = hidden.end_ns, partition.states[:1]
     stayed = not hidden.leaders and len(hidden.led) < 2
     if end_ns is None or stayed or end_ns == first[0].time_ns:
@@ -279,12 +280,14 @@ def _hidden_end(hidden: Hidden, partition: Partition, seen: Seen) -> int | None:
     now = partition.at(end_ns + SEEN_WITHIN_NS)
     leader = now.leader if now is not None else None
     ends = [end_ns]
-    deposed = seen.brokers if hidden.leaders else hidden.led
-    for broker in sorted(deposed) if leader is not None else ():
+    replaced = seen.brokers if hidden.leaders else hidden.led
+    for broker in sorted(replaced) if leader is not None else ():
         if broker != leader:
             gone = Change(since_ns=hidden.start_ns, at_ns=end_ns, before=broker, leader=str(leader))
             lag_max_ms = seen.lag_max_ms
-            end = end_of(gone, partition, seen.happened, lag_max_ms=lag_max_ms, unknown_hides=True)
+            end = stale_leader_end(
+                gone, partition, seen.happened, lag_max_ms=lag_max_ms, unknown_hides=True
+            )
             if end is None:
                 return None
             ends.append(end)
@@ -294,13 +297,13 @@ def _hidden_end(hidden: Hidden, partition: Partition, seen: Seen) -> int | None:
 def _hidden_elections(
     cause: Cause, hidden: Hidden, partition: Partition, seen: Seen
 ) -> Iterator[Cause]:
-    """Of each broker: it may have been out from when the stretch began, or since earlier."""
+    """One per broker: it may have been out since the stretch began, or since earlier."""
     words = f"partition {partition.number} may have had an unclean election"
     election = replace(cause, kind=UNCLEAN_ELECTION, words=words)
     if not partition.states:
         yield election
         return
-    known = (stays(broker, partition, hidden.start_ns + 1) for broker in seen.brokers)
-    # Of who was never seen in an ISR nobody knows since when.
+    known = (isr_stays(broker, partition, hidden.start_ns + 1) for broker in seen.brokers)
+    # It is not known since when a broker is out that no look saw in an ISR.
     out = [each[-1].since_ns * (len(each) > 1) for each in known if each and not each[-1].inside]
     yield replace(election, known_from_ns=min([hidden.start_ns, *out]))

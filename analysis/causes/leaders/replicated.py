@@ -1,17 +1,17 @@
-"""Until when a broker had all that was acknowledged, whoever acknowledged it alone (acks=1), and
-kept it when it came to lead.
+"""Until when a new leader had all that its predecessor alone acknowledged (acks=1), and kept it
+when it came to lead.
 
     replica.lag.time.max.ms = 500; kafka2 in every ISR until kafka1 is killed at 3.0 s
     =>  kafka2 has what was acknowledged until 2.25 s
 
-Who is in every ISR for 1.5 times `replica.lag.time.max.ms`, under one leader in one epoch, has
-fetched what that one had when this time began: else it would have been removed. Without leader
-epochs it truncates to its high watermark when it starts, which may lag by as much again (KIP-101),
-so there it takes 3 times that long. What does not count
-is what does not for a deposed leader (analysis.causes.leaders.deposed), and what may have come
-after the leader's end: of one that a fault hit it is known that it lived until then, of another one
-it may take as long as its session to be seen. With KRaft each new active controller begins all
-sessions anew (KIP-631), so there a session counts back from the first view of it, too.
+A broker in every ISR for 1.5 times `replica.lag.time.max.ms`, under one leader in one epoch, has
+fetched what the leader had when this time began: otherwise the leader would have removed it.
+Without leader epochs it truncates to its high watermark when it starts, which may lag by as much
+again (KIP-101), so the time is 3 times `replica.lag.time.max.ms`. Time does not count if it does
+not count for a stale leader (analysis.causes.leaders.stale_leader), nor time that may lie after the
+leader's end: a leader that a fault hit lived until then, and the end of another one may be seen a
+session late. With KRaft each new active controller begins all sessions anew (KIP-631), so a session
+counts back from its first view, too.
 Source: Kafka documentation, Broker Configs: replica.lag.time.max.ms, zookeeper.session.timeout.ms,
 broker.session.timeout.ms.
 """
@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 
-from analysis.causes.leaders.deposed import LAGS, hiding, rest_of
+from analysis.causes.leaders.stale_leader import LAGS, hidden_fetching, remaining
 from analysis.causes.seen import Seen
 from analysis.causes.states import Change, Partition, State
 
@@ -29,8 +29,8 @@ Term = list[tuple[State, int]]  # each state, and the last look that showed it
 
 
 def had_until(change: Change, partition: Partition, seen: Seen, *, unknown: bool) -> int | None:
-    """Until when the broker that came to lead had everything; None: since when is not known.
-    `unknown`: faults of which it is not known what they can do hide its fetching, too."""
+    """Until when the new leader had everything; None: not known. `unknown`: faults of unknown
+    effects hide its fetching, too."""
     needed_ns = seen.lag_max_ms * 1e6 * LAGS * (1 if seen.facts.epochs else 2)
     latest = [
         _latest(parts, needed_ns)
@@ -55,13 +55,13 @@ def _stays(
     alive_ns = _alive_until(term, partition, seen)
     parts: list[tuple[int, int]] = []
     for state, until_ns in term:
-        if state.told and broker not in state.isr:
+        if state.isr_known and broker not in state.isr:
             yield parts
             parts = []
-        elif state.told and state.leader not in (None, broker) and state.time_ns < alive_ns:
-            hidden = hiding(broker, state, seen.happened, unknown=unknown)
+        elif state.isr_known and state.leader not in (None, broker) and state.time_ns < alive_ns:
+            hidden = hidden_fetching(broker, state, seen.happened, unknown=unknown)
             whole = state.time_ns, min(until_ns, alive_ns)
-            left = rest_of(whole, [*partition.blind, *hidden])
+            left = remaining(whole, [*partition.blind, *hidden])
             parts += [(from_ns, to_ns) for from_ns, to_ns in left if to_ns is not None]
     yield parts
 
@@ -79,8 +79,8 @@ def _alive_until(term: Term, partition: Partition, seen: Seen) -> int:
 
 
 def _session_before(over_ns: int, partition: Partition, seen: Seen) -> int:
-    """When who was found to be gone then had certainly been there: a session before that; with
-    KRaft one before each new controller, too, whose own session began with it."""
+    """When a broker that was gone at `over_ns` certainly still ran: a session before; with KRaft
+    also a session before each new controller, which begins all sessions anew."""
     length_ns = int(seen.kafka.session_ms(seen.server) * 1e6)
     lived_ns = over_ns - length_ns
     if seen.kafka.zookeeper:

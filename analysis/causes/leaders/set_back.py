@@ -8,18 +8,16 @@
     the same, but kafka2 was in the ISR until 9 s                            =>  nothing
     the same, but the controllers were healed, and level, at 8 s             =>  nothing
 
-A controller's disk that is lost (analysis.run_facts.quorum_strikes) permits nothing by itself, and
-nothing elsewhere. What it permits is what an unclean election does: that a broker lacks what was
-acked since it was out of ISR and ELR, as they were before the metadata went back. It lacks that no
-longer once it has left the ISR and come back since, or was in every one for as long as
-analysis.causes.leaders.replicated asks, under a leader of a new epoch: who led under an older one
-did not follow what it had not forgotten. Where nobody is left to lead (the topic itself is
-forgotten), everything that was begun before is permitted.
+A controller's lost disk (analysis.run_facts.quorum_strikes) permits nothing by itself. With
+metadata that went back it permits what an unclean election does: a broker lacks what was acked
+since it was out of ISR and ELR, as they were before. It has that again once it has left the ISR and
+come back, or was in every ISR for the time of analysis.causes.leaders.replicated under a leader of
+a new epoch. If no broker is left to lead (the topic itself is forgotten), every earlier send is
+permitted.
 
-That the metadata went back is a state's `went_back` (docs/history.md). Where nobody saw whether it
-did, an election is in doubt. Without such a fault that was not over before it, it permits nothing.
-Source: KIP-595, KIP-853.
-"""
+A state's `went_back` says that the metadata went back (docs/history.md). Where no look shows
+whether it did, an election is in doubt. Without such a fault before it, metadata that went back
+permits nothing. Source: KIP-595, KIP-853."""
 
 from __future__ import annotations
 
@@ -28,16 +26,16 @@ from dataclasses import replace
 
 from analysis.causes.cause import Cause
 from analysis.causes.kinds import OLD_ISR, QUORUM_STRUCK
+from analysis.causes.leaders.isr_stays import isr_stays
 from analysis.causes.leaders.replicated import had_until
-from analysis.causes.leaders.stays import stays
 from analysis.causes.seen import Seen
 from analysis.causes.states import Change, Hidden, Partition, State
 from analysis.run_facts.quorum_strikes import QuorumStrike, quorum_strikes
 
 
 def elections_by_an_old_isr(change: Change, partition: Partition, seen: Seen) -> Iterator[Cause]:
-    """What a change of leaders permits after the metadata went back, whenever the sends began; at
-    most once for sure."""
+    """The causes of a change of leaders after the metadata went back, without limits for the begin
+    of sends; at most one is sure."""
     strikes = quorum_strikes(seen.happened, seen.kafka)
     if not strikes:
         return
@@ -51,7 +49,7 @@ def elections_by_an_old_isr(change: Change, partition: Partition, seen: Seen) ->
 
 
 def forgotten(partition: Partition, seen: Seen) -> Iterator[Cause]:
-    """What is permitted where nobody is left to lead."""
+    """The causes of a partition without any broker left to lead."""
     strikes = quorum_strikes(seen.happened, seen.kafka)
     for back in _backs(partition, None) if strikes else ():
         if back.leader is None and not back.eligible:
@@ -66,7 +64,7 @@ def forgotten(partition: Partition, seen: Seen) -> Iterator[Cause]:
 
 
 def metadata_causes(seen: Seen) -> Iterator[Cause]:
-    """What permits that committed metadata goes back at all, of whichever partition."""
+    """The causes that permit committed metadata to go back, of any partition."""
     for strike in quorum_strikes(seen.happened, seen.kafka):
         yield Cause(
             kind=QUORUM_STRUCK,
@@ -81,7 +79,7 @@ def metadata_causes(seen: Seen) -> Iterator[Cause]:
 
 
 def hidden_by(hidden: Hidden, seen: Seen) -> str | None:
-    """Why metadata may have gone back where nobody looked; None where it cannot have."""
+    """Why metadata may have gone back in a blind stretch; None if it cannot have."""
     for strike in quorum_strikes(seen.happened, seen.kafka):
         if hidden.ends_after(strike.invoke_ns):
             return strike.why or hidden.why
@@ -121,8 +119,8 @@ def _cause(change: Change, partition: Partition, out_ns: int) -> Cause:
 
 
 def _lacks_since(change: Change, back: State, partition: Partition, seen: Seen) -> int | None:
-    """From when on the new leader may lack what was acked; None: it lacks nothing."""
-    known = stays(change.leader, partition, back.time_ns)
+    """From when on the new leader may lack acked records; None: it lacks nothing."""
+    known = isr_stays(change.leader, partition, back.time_ns)
     if not known or known[-1].inside or _came_back(change, back, partition):
         return None
     had_ns = had_until(change, _anew(partition, back), seen, unknown=True)
@@ -133,7 +131,7 @@ def _came_back(change: Change, back: State, partition: Partition) -> bool:
     """Whether it was out of the ISR, and in it again, between the two."""
     out = False
     for state in partition.within(back.time_ns, change.at_ns - 1):
-        if state.told and change.leader not in state.eligible:
+        if state.isr_known and change.leader not in state.eligible:
             out = True
         elif out and change.leader in state.isr:
             return True
@@ -141,8 +139,8 @@ def _came_back(change: Change, back: State, partition: Partition) -> bool:
 
 
 def _anew(partition: Partition, back: State) -> Partition:
-    """What was seen of it in epochs that were new to everybody since the metadata went back."""
-    told = [(state, state.epoch) for state in partition.states if state.epoch is not None]
-    newest = max((epoch for state, epoch in told if state.time_ns < back.time_ns), default=-1)
-    later = [s for s, epoch in told if s.time_ns >= back.time_ns and epoch > newest]
+    """The states of new epochs since the metadata went back."""
+    known = [(state, state.epoch) for state in partition.states if state.epoch is not None]
+    newest = max((epoch for state, epoch in known if state.time_ns < back.time_ns), default=-1)
+    later = [s for s, epoch in known if s.time_ns >= back.time_ns and epoch > newest]
     return replace(partition, states=tuple(later))

@@ -1,1 +1,1 @@
-"""Consumer groups: what they made of the log, what they committed, who owned what."""
+"""Consumer groups: their processing, their commits, and the owners of partitions."""

@@ -1,18 +1,18 @@
-"""What a group committed: offsets that go back, and commits of a generation that is over.
+"""Commits of a group: offsets that go back, and commits of a generation that is over.
 
-**commit-back**: the coordinator tells a member that is given a partition a lower offset than one
-whose commit it had acknowledged before it was asked.
+**commit-back**: the coordinator answers a new owner of a partition with a lower offset than one
+whose commit it had acknowledged before the question.
 
-    commit 10 -> ok    then asked, by whom the partition is given to: committed 7      =>  back
+    commit 10 -> ok    then asked by the partition's new owner: committed 7            =>  back
     the same: committed 10, or 12                                                      =>  nothing
     commit 10 -> ok, after the question was begun                                      =>  nothing
     commit 7 -> ok    commit 10 -> ok    commit 7 -> ok    committed 7                 =>  nothing
     commit 7 begun, no answer    commit 10 -> ok    committed 7                        =>  nothing
 
-Who commits a lower offset sets the group back by its own will, and a commit that comes late, of an
-older generation or asked for twice, is no fault of what is stored. So the answer convicts only
-where each commit of just that offset was acknowledged before the higher one was begun. A commit of
-a member that died meanwhile tells no offset, and may be of any.
+A member that commits a lower offset sets the group back itself, and a late commit, of an older
+generation or retried, is no fault of the storage. So the answer convicts only if each commit of
+just that offset was acknowledged before the higher one began. A commit of a member that died
+meanwhile has no known offset, and may be of any.
 
 **zombie-commit**: a commit was acknowledged that a member began in a generation after another
 member had been given its partitions in a newer one. It must be refused (ILLEGAL_GENERATION): it
@@ -20,12 +20,12 @@ may set the group back, or past what the new owner has not processed.
 
     member-1: assigned in generation 4    member-0, in generation 3: commit 10 -> ok   =>  zombie
     the same, and it is refused, or gets no answer                                     =>  nothing
-    the same, begun before member-1 was told                                           =>  nothing
+    the same, begun before member-1 got them                                           =>  nothing
     the same, but the client knew generation 4 before the commit had ended             =>  nothing
     the same, in a transaction that was aborted                                        =>  nothing
 
-A generation counts as given where a member was told of its partitions: the coordinator has written
-it down by then. One that members have joined and not yet been given may die with its coordinator.
+A generation counts as assigned once a member got its partitions: by then the coordinator has stored
+it. A generation that members have joined and not yet got may die with its coordinator.
 
 Cannot see: commits of clients by themselves (`commit = "auto"`), of which only the end is known;
 offsets that are gone altogether, since an answer without an offset is not recorded.
@@ -127,7 +127,7 @@ def outdated_commits(operations: DataFrame, runs: DataFrame) -> DataFrame:
 
 
 def went_back() -> Rule:
-    """Answers below what was committed, one row an answer."""
+    """Answers below what was committed, one row per answer."""
     return Rule(
         holds=F.col("same_ns").isNull() | (F.col("same_ns") < F.col("higher.begun_ns")),
         place=place_of(F.col("partition"), F.col("offset")),
@@ -139,7 +139,7 @@ def went_back() -> Rule:
 
 
 def of_a_zombie() -> Rule:
-    """Commits of a generation that was over, one row a partition and commit."""
+    """Commits of a generation that was over, one row per partition and commit."""
     learned = F.coalesce(F.col("until_ns") <= F.col("end_ns"), F.lit(False))
     return Rule(
         holds=(F.col("start_ns") > F.col("since_ns")) & ~learned,

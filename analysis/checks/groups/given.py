@@ -1,4 +1,4 @@
-"""What a group did with each value, and which of its commits went past it: tables of the rules on
+"""What a group did with each value, and the commits that went past it: tables for the rules on
 groups.
 
     poll a, b    process a    committed: 2    =>  a: processed once    b: passed, by that commit
@@ -81,7 +81,7 @@ def passed_by(rows: DataFrame, operations: DataFrame) -> DataFrame:
     known to have committed past them), sender and transaction (of that commit; null: in none), and
     of_offsets, 1. By one order of what was committed and of what was passed."""
     known = ("run_id", "partition", "offset")
-    commits = _told_commits(operations)
+    commits = _transaction_commits(operations)
     passed = rows.withColumn("offset", offset_of(F.col("first_place"))).select(*known, "value")
     in_order = Window.partitionBy("run_id", "partition").orderBy("offset")
     behind = in_order.rangeBetween(1, Window.unboundedFollowing)
@@ -100,7 +100,7 @@ def passed_by(rows: DataFrame, operations: DataFrame) -> DataFrame:
     )
 
 
-def _told_commits(operations: DataFrame) -> DataFrame:
+def _transaction_commits(operations: DataFrame) -> DataFrame:
     """run_id, partition, offset, and of each commit that was acknowledged, or that a member was
     told of: tells (end_ns, sender, transaction). Who is told of one is told an offset that the last
     transaction handed in which handed in just that one."""
@@ -111,7 +111,7 @@ def _told_commits(operations: DataFrame) -> DataFrame:
     handed = commits.where(F.col("transaction").isNotNull()).select(*known, handed_in.alias("by"))
     answers = operations.where((F.col("f") == "committed") & (F.col("type") == "ok"))
     in_time = F.when(F.col("by.begun_ns") <= F.col("end_ns"), F.col("by"))
-    told = (
+    by_answers = (
         answers.select(*known, "end_ns")
         .join(handed, on=[*known], how="left")
         .groupBy(*known, "end_ns")
@@ -120,7 +120,7 @@ def _told_commits(operations: DataFrame) -> DataFrame:
     )
     acked = commits.where(F.col("type") == "ok")
     return acked.select(*known, F.struct("end_ns", sender, "transaction").alias("tells")).union(
-        told
+        by_answers
     )
 
 

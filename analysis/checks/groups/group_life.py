@@ -1,23 +1,22 @@
-"""What the members of a consumer group were told of it: their generations, and who owned what.
+"""A consumer group as its members saw it: their generations, and the owners of partitions.
 
     kept an older generation    member-0: generation 3    member-1: assigned in generation 4
                                 =>  outdated: member-0 from then on, until it learns of another one
     owned together              member-0: assigned 0 in generation 3, and not revoked
                                 member-1: assigned 0 in generation 3
                                 =>  shared: partition 0 from then on, until one of them lets it go
-    owned by nobody             member-0: assigned 0 in generation 3, which lasts longer than a
+    without an owner            member-0: assigned 0 in generation 3, which lasts longer than a
                                 session, of a topic of two partitions
                                 =>  unowned: partition 1, for as long as generation 3 lasts
 
-A member that dies before it can tell what it was assigned is expelled when its session is over, in
-a new generation. So one that lasts longer has no such member, and those that told are all; with
-time for a member to process its batch. Nobody may tell of a new one while members are stopped, or
-their coordinator is: only time counts in which no fault was in force.
+A member that dies before it records its partitions is expelled when its session is over, in a new
+generation. So a generation that lasts longer, plus the time to process a batch, has no such member,
+and all its owners are known. While members or their coordinator are stopped, no member may learn of
+a new generation: only time without a fault in force counts.
 
-Only `assigned` shows that a generation stands: its coordinator has written it down by then. What a
-member knows otherwise may be of one that a new coordinator never heard of.
-A member's clients learn late: what it owned in an older generation it may go on owning for a while.
-"""
+Only `assigned` proves a generation: by then its coordinator has stored it. Other events may be of
+one that a new coordinator never knew. A member's clients learn late: it may go on owning partitions
+of an older generation for a while."""
 
 from __future__ import annotations
 
@@ -146,15 +145,15 @@ def _undisturbed_ns(run: Run, from_ns: int, until_ns: int) -> int:
 def _lasted(run: Run, members: Mapping[str, Sequence[Event]]) -> Iterator[tuple[int, int, int]]:
     """Each generation that was given out: when to the last that told so, and until when no member
     told of another one (a lower one, where a coordinator counts anew), or of its own end."""
-    told = [event for events in members.values() for event in events]
+    history = [event for events in members.values() for event in events]
     given: dict[int, int] = {}
-    for event in told:
+    for event in history:
         if event["event"] == "assigned" and (generation := _generation(event)) is not None:
             given[generation] = max(int(event["time_ns"]), given.get(generation, 0))
     for generation, from_ns in given.items():
         ends = [
             int(event["time_ns"])
-            for event in told
+            for event in history
             if event["event"] in ("revoked", "dies", "end")
             or (event["event"] in TOLD and _generation(event) not in (None, generation))
         ]
@@ -209,8 +208,8 @@ def ownership(events: Sequence[Event]) -> Iterator[Stretch]:
 
 def _generations(events: Sequence[Event]) -> Iterator[Stretch]:
     """The generations that one member knew, one after the other."""
-    told = [(int(e["time_ns"]), _generation(e)) for e in events if e["event"] in TOLD]
-    changes = [each for n, each in enumerate(told) if n == 0 or each[1] != told[n - 1][1]]
+    known = [(int(e["time_ns"]), _generation(e)) for e in events if e["event"] in TOLD]
+    changes = [each for n, each in enumerate(known) if n == 0 or each[1] != known[n - 1][1]]
     ends: list[int | None] = [*(time_ns for time_ns, _ in changes[1:]), None]
     for (from_ns, generation), until_ns in zip(changes, ends, strict=True):
         if generation is not None:
@@ -245,5 +244,5 @@ def _newer(members: Mapping[str, Sequence[Event]]) -> dict[int, int]:
 
 def _generation(event: Event) -> int | None:
     """The generation that an event tells; None: none."""
-    told = event.get("generation")
-    return None if told is None or told < 0 else int(told)
+    generation = event.get("generation")
+    return None if generation is None or generation < 0 else int(generation)

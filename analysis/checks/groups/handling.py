@@ -1,20 +1,20 @@
-"""What a consumer group made of the log: skipped and reprocessed records.
+"""A consumer group's processing of the log: skipped and reprocessed records.
 
 **skipped**: the group has committed past a record that is in the log, and none of its members has
-processed it. At-most-once loss: nobody will ever be given it again.
+processed it. At-most-once loss: no member will ever get it again.
 
     final read: a at 0, b at 1    poll a, b    process a    committed: 2    =>  b is skipped
     the same, but process b as well                                         =>  nothing
     the same, but committed: 1                                              =>  nothing as yet
 
-`polled` if a member had been given it, `never_polled` if none had, `failed` if its processing
-failed: what a transformer made of it certainly was not written. `before_first` if it lies before
-the first that any member was given of its partition: where auto.offset.reset=earliest a new group
-begins at the log's start.
+`polled` if a member had got it, `never_polled` if none had, `failed` if its processing failed: the
+output of a transformer was certainly not written. `before_first` if it lies before the first record
+that any member got of its partition: with auto.offset.reset=earliest a new group begins at the
+log's start.
 
     final read: a at 0, b at 1    poll b, process b    committed: 2, earliest   =>  a is skipped
     the same, latest                                                        =>  nothing
-    the same, and nobody told the reset                                     =>  nobody knows
+    the same, and the reset is not known                                    =>  unknown
 
 **reprocessed**: members processed one record, value and offset, more than once.
 
@@ -23,10 +23,10 @@ begins at the log's start.
 
 `by_another` if two members did so, `by_the_same` if one did.
 
-What counts as committed is the last thing known of a partition: a commit that was acknowledged, or
-the offset at which the coordinator let the next member begin. Processing that was begun and never
-ended is doubt: such a record is not skipped, and its second processing no proof of a first.
-Processing that failed, as that of an aborted transaction, is none.
+The committed offset is the last known one of a partition: an acknowledged commit, or the offset at
+which the coordinator let the next member begin. Processing that began and never ended is in doubt:
+such a record is not skipped, and its second processing does not prove a first. Failed processing,
+such as that of an aborted transaction, does not count.
 
     process a -> fail    process a at 0                                     =>  nothing
 
@@ -78,7 +78,7 @@ from analysis.frames.signs import Sign
 
 
 def skipped() -> Rule:
-    """Values in the log that the group went past, one row a value."""
+    """Values in the log that the group went past, one row per value."""
     given = F.col("polled_ns").isNotNull()
     return Rule(
         holds=_is_skipped(),
@@ -103,7 +103,7 @@ def _skipped_ns() -> Column:
 
 
 def reprocessed() -> Rule:
-    """Values that were processed more than once at one place, one row a value."""
+    """Values that were processed more than once at one place, one row per value."""
     return Rule(
         holds=F.col("processed") > 1,
         place=F.col("processed_place"),

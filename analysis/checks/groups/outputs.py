@@ -1,11 +1,11 @@
-"""What transformers made of their inputs: none of it there, or more than one.
+"""Outputs of transformers: inputs without an output, or with more than one.
 
 A transformer is a member of the group that sends an *output* for each *input*, a record that a
 producer sent. An output says which its input is: it was due at the moment at which, in the same
 worker, the processing of the input began. Its input is a value at a place: one that stands twice
 in the log rightly has two outputs.
 
-**two-outputs**: the final read, complete or not, has two outputs of one input; one row an input.
+**two-outputs**: the final read, complete or not, has two outputs of one input; one row per input.
 
     process a at 0: send x    process a at 0: send y    final read: a; x, y       =>  two outputs
     the same, but y -> fail, or the final read lacks y                            =>  nothing
@@ -27,7 +27,7 @@ complete for every partition.
 
 `never_sent` if no output was begun, `failed` if each certainly was not written, else `in_doubt`. A
 skipped record has no output either: skipped tells what members did with it, this what came of it.
-Where an output was acknowledged the group did its part: it is lost that is to be told, once.
+If an output was acknowledged the group did its part: only lost reports it.
 
 No two processings of a worker begin at one moment. Where a history has two, what was sent then may
 be of either: it is no second output of one, and the output of both where one is looked for.
@@ -186,7 +186,7 @@ def without_output(given: DataFrame, made: DataFrame, operations: DataFrame) -> 
 
 
 def two_outputs() -> Rule:
-    """Inputs with two outputs in the log, one row an input and place."""
+    """Inputs with two outputs in the log, one row per input and place."""
     return Rule(
         holds=F.col("least.output") != F.col("last.output"),
         place=F.col("place"),
@@ -198,7 +198,7 @@ def two_outputs() -> Rule:
 
 
 def no_output() -> Rule:
-    """Inputs that the group went past and of which nothing was made, one row a value."""
+    """Inputs that the group went past and of which nothing was made, one row per value."""
     return Rule(
         holds=F.col("first_place").isNotNull(),
         place=F.col("first_place"),
@@ -238,8 +238,8 @@ def _by_passed_input(tables: Tables) -> DataFrame | None:
     history = tables.history
     if not history.transforms:
         return None
-    told = F.col("transforms") & F.forall("ends", lambda end: end["complete"])
-    runs = history.runs.where(told).select("run_id")
+    is_readable = F.col("transforms") & F.forall("ends", lambda end: end["complete"])
+    runs = history.runs.where(is_readable).select("run_id")
     values = tables.values().join(F.broadcast(runs), on="run_id", how="left_semi")
     made = outputs(history.operations, tables.values(), history.runs)
     return without_output(handled(history.operations, values), made, history.operations)

@@ -6,25 +6,25 @@
     the same, but member-0 was revoked 0 before                                       =>  nothing
     the same, but member-1 in generation 4                                            =>  nothing
 
-Who is expelled does not know it at once, and goes on with what it has, in its old generation, while
-another is given it in a newer one. That is legal, and what it commits then is refused
+An expelled member learns of it late and keeps its partitions, in its old generation, while another
+member has them in a newer one. That is legal, and its commits are then refused
 (analysis.checks.groups.commits).
 
-**unowned-partition**: nobody has a partition in a generation that lasts, so nobody reads it. One
-row a partition and generation.
+**unowned-partition**: a partition has no owner in a generation that lasts, so no member reads it.
+One row per partition and generation.
 
     two partitions    member-0: assigned 0 in generation 3, for longer than a session    =>  1
     the same, member-1: assigned 1 in generation 3                            =>  nothing
     the first, but generation 4 begins before a session is over               =>  nothing: a member
-    may have died that was assigned 1, and had not told it yet
+    with 1 may have died before it recorded that
 
-A generation lasts longer than a session if nobody was told of a newer one for `session.timeout.ms`
+A generation lasts longer than a session if no member saw a newer one for `session.timeout.ms`
 and ten seconds.
 
 Cannot see: groups of the protocol in which each member has an epoch of its own (KIP-848), and of
-static members, whose successors take over within a generation (KIP-345); a partition that nobody
-has while generations are short, which is a window of unavailability (`process`); one whose owner
-does not read it, which is one as well.
+static members, whose successors take over within a generation (KIP-345); a partition
+without an owner while generations are short, which is an unavailability window (`process`), as is
+one whose owner does not read it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _stretches(runs: DataFrame, name: str) -> DataFrame:
 
 
 def wrongly_owned() -> Rule:
-    """Partitions with two owners or none, one row a stretch of time."""
+    """Partitions with two owners or none, one row per stretch of time."""
     return Rule(
         holds=F.col("from_ns").isNotNull(),
         place=F.lit(None).cast("bigint"),

@@ -24,7 +24,7 @@ ended when that began.
     the same, but the looks are at 1.1 s and 1.2 s                                  =>  nothing
 
 **stable-back**: a consumer of committed records was given one, and the last stable offset that the
-final read was told is not above it, though the high watermark is. One row a partition, at the
+final read was told is not above it, though the high watermark is. One row per partition, at the
 furthest such record; `other_offset` is that last stable offset.
 
     read: a at 7    at the end: stable up to 5, watermark 9                    =>  it went back

@@ -67,7 +67,7 @@ def held(operations: DataFrame, runs: DataFrame) -> DataFrame:
 
 
 def diverged() -> Rule:
-    """Places at which replicas do not hold the same, one row a place."""
+    """Places at which replicas do not hold the same, one row per place."""
     return Rule(
         holds=_is_diverged(),
         place=F.col("place"),

@@ -11,7 +11,7 @@ a look, at the watermark; `other_offset` is that least log end.
     the same, log ends 9 and 6, but the ISR is kafka1 alone                    =>  nothing
 
 **early-read**: a consumer was given a record, and a member of the ISR of the first look begun after
-that did not have it yet. One row a record; `other_offset` is the least log end of that ISR.
+that did not have it yet. One row per record; `other_offset` is the least log end of that ISR.
 
     read: a at 7    look: ISR kafka1, kafka2, log ends 9 and 7                 =>  a was read early
     read: a at 6    the same look                                              =>  nothing

@@ -17,8 +17,8 @@ Readers with isolation.level=read_uncommitted may be given them (dirty reads, G1
 counted.
 
 **torn**: of a transaction whose commit was asked for, the complete final reads have one record and
-lack another; one row a record that is missing. Of doubtful ones, too: where there is a part, there
-must be all. An acknowledged one is lost as well.
+lack another; one row per missing record. Doubtful transactions count, too: where there is a part,
+there must be all. An acknowledged record is lost as well.
 
     send a to 0, b to 1, committed    final reads, complete: a; nothing    =>  b is torn, lost
     send a to 0, b to 1, info         final reads, complete: a; nothing    =>  b is torn
@@ -31,7 +31,7 @@ was never asked to commit has no part in any read (`never` above).
 
 **hanging-transaction** (KIP-664): the last stable offset of a partition stands below its end though
 every transaction has been ended or must have timed out: readers of committed records get no further
-until somebody aborts it by hand. One row a partition.
+until somebody aborts it by hand. One row per partition.
 
     committed; a minute later the final read stops at 5 of 9               =>  hanging at 5
     the producer died; transaction.timeout.ms has not passed               =>  nothing yet
@@ -128,13 +128,13 @@ def _by_value_in_transactions(tables: Tables) -> DataFrame | None:
     """A row for each value that was sent in a transaction: its fate, `asked_ns`, when its commit
     was asked for first (null: never), and `found_some`, whether the final read has a record of the
     same transaction."""
-    told = tables.history.transactions
-    if told is None:
+    events = tables.history.transactions
+    if events is None:
         return None
     by_transaction = ("run_id", "sender", "transaction")
     asked = F.when(F.col("name") == COMMIT_ASKED, F.col("time_ns"))
     ends = (
-        told.withColumn("sender", F.crc32("process"))
+        events.withColumn("sender", F.crc32("process"))
         .groupBy(*by_transaction)
         .agg(F.min(asked).alias("asked_ns"))
     )
@@ -158,14 +158,14 @@ def _by_hanging_partition(tables: Tables) -> DataFrame | None:
     return tables.history.runs.select("run_id", F.inline("hanging"))
 
 
-def _told(facts: Facts) -> bool:
+def _records_transactions(facts: Facts) -> bool:
     return facts.transactional and facts.history_format >= 2
 
 
-_TOLD = when("transactions, in histories of format 2", _told)
+_TOLD = when("transactions, in histories of format 2", _records_transactions)
 TOLD_TO_COMMITTED = when(
     "transactions and isolation.level=read_committed, in histories of format 2",
-    lambda facts: _told(facts) and not facts.uncommitted,
+    lambda facts: _records_transactions(facts) and not facts.uncommitted,
 )
 
 UNCOMMITTED_READ = Anomaly(

@@ -185,10 +185,10 @@ def cycles_in(
 ) -> Cycles:
     """The cycles of these operations. `events`: the workers', of transactions; `shows_committed`:
     what the final read has was committed."""
-    told = list(events)
-    named = [*operations.processes, *(each["process"] for each in told)]
+    listed = list(events)
+    named = [*operations.processes, *(each["process"] for each in listed)]
     processes = list(dict.fromkeys(named))
-    asked = _nodes(told, processes)
+    asked = _nodes(listed, processes)
     written = _writers(*operations.sent, asked)
     log = _log(operations.final, written)
     there = np.zeros(len(asked.keys), dtype=bool)
@@ -287,8 +287,8 @@ def _neighbours(partition: Numbers, whose: Numbers, committed: Mask) -> Edges:
 
 def _readings(processed: tuple[Numbers, ...], nodes: _Nodes, written: Edges) -> _Readings:
     keys, *columns = processed
-    told = dict(zip(_NAMES, columns, strict=True))
-    found = _Readings(by=nodes.at(keys), of=_whose(told["value"], written), **told)
+    by_name = dict(zip(_NAMES, columns, strict=True))
+    found = _Readings(by=nodes.at(keys), of=_whose(by_name["value"], written), **by_name)
     found = found.where((found.by != NOBODY) & (found.of != NOBODY) & (found.by != found.of))
     return found.where(
         np.lexsort((found.by, found.offset, found.partition, found.value, found.start_ns))

@@ -1,1 +1,1 @@
-"""What is recorded and what is not: rows that no recorder and no sealing writes."""
+"""Rows that no recorder and no sealing writes, and rows and events that are missing."""

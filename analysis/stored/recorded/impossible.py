@@ -1,4 +1,4 @@
-"""What a row of a small table cannot say, whoever recorded it.
+"""Rows of small tables that no recorder can have written.
 
     an event `transaction` without its number, or with -5      a fault healed before it was injected
     `ends` that is complete at position 9 of 10                an `assigned` of partitions "x, -1"

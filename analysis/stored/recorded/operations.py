@@ -1,17 +1,17 @@
-"""Operations that no recorder writes: a table that holds one is not what was recorded.
+"""Operations that no recorder writes: a table with one is damaged.
 
-`oddity` looks at every row of a worker's table, by columns and a row group at a time: millions of
-rows are gone through in about a second. docs/history.md says what each column means.
+`oddity` validates every row of a worker's table, by columns and one row group at a time: millions
+of rows take about a second. docs/history.md says what each column means.
 
-`Numbered` finds what a table lacks. A recorder numbers its operations from 0 on without a gap, and
+`Numbered` finds missing rows. A recorder numbers its operations from 0 on without a gap, and
 a producer its values; a slot that sealing has dropped is a finding:
 
     ids 0, 1, 3                           =>  one is missing
     ids 0, 1, 3, and one slot was torn    =>  whole
     sends of 7, 8, 10                     =>  one is missing, whatever their ids are
 
-Cannot see: what is missing at a table's end; its worker's `end` counts that
-(analysis.stored.recorded.told).
+Cannot see: missing rows at a table's end; its worker's `end` counts those
+(analysis.stored.recorded.missing_events).
 """
 
 from __future__ import annotations
@@ -91,9 +91,9 @@ def _numbers(group: pa.Table, partitions: int) -> str | None:
 
 def _answers(group: pa.Table) -> str | None:
     """What was answered otherwise than its kind of operation is."""
-    told = group.select(["type", "value", "offset", "intended_ns", "start_ns"])
+    columns = group.select(["type", "value", "offset", "intended_ns", "start_ns"])
     for f in pc.unique(group["f"]).to_pylist():
-        mine = told.filter(pc.equal(group["f"], f))
+        mine = columns.filter(pc.equal(group["f"], f))
         if f in _ALWAYS_OK and not all_are(mine["type"], "ok"):
             return f"a {f} that is not ok"
         if f in _WITH_VALUE and mine["value"].null_count:

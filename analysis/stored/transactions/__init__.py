@@ -1,1 +1,1 @@
-"""What is read of the transactions of a run: which read from one another, hang, and are settled."""
+"""The transactions of a run: which hang, and which are settled."""

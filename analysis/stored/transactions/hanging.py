@@ -1,16 +1,15 @@
-"""When the last transaction of a run must have ended, as far as its workers told, and which
-partitions show one that has not.
+"""When the last transaction of a run must have ended, by its workers' events, and the partitions
+with one that has not.
 
 committed at 10 s                                                    =>  10 s, and some slack
 commit asked for at 10 s, no answer; transaction.timeout.ms = 15000  =>  25 s, and more slack
 begun at 10 s, the producer died; the same                           =>  40 s, and more slack
 the same, and a broker's clock was an hour ahead, or behind          =>  an hour more
 
-A coordinator counts from when it is told of a transaction's first partition, by its wall clock, and
-another one goes on by its own. The client may tell it
-as long as it keeps the first record, which it gives up after transaction.timeout.ms; a commit is
-asked for when all are delivered.
-"""
+A coordinator counts by its wall clock from when it learns of a transaction's first partition, and
+its successor continues by its own. The client may announce that partition as long as it keeps the
+first record, which it gives up after transaction.timeout.ms; it asks for a commit when all records
+are delivered."""
 
 from __future__ import annotations
 
@@ -53,8 +52,8 @@ def ended_by_ns(run: Run) -> int:
 def _skew_ns(run: Run) -> float:
     """How far apart two brokers' clocks, or one's before and after a jump, may have been."""
     known = [step["effects"] for step in run.plan if step.get("effects")]
-    told = [Effects.model_validate(each).skews_clock_s for each in known]
-    return (max([0.0, *told]) - min([0.0, *told])) * 1e9
+    skews = [Effects.model_validate(each).skews_clock_s for each in known]
+    return (max([0.0, *skews]) - min([0.0, *skews])) * 1e9
 
 
 def hanging(run: Run) -> Iterator[dict[str, Any]]:

@@ -3,17 +3,17 @@
     transaction 3 committed; a send of transaction 4 acknowledged at 2 s    =>  3 is settled by 2 s
     transaction 3 in doubt; the next client of its worker, or of its place, begins one at 2 s
                                                                             =>  3 is settled by 2 s
-    transaction 3 committed; a reader of committed records was given one of its records, of
+    transaction 3 committed; a reader of committed records got one of its records, of
     partition 0, at 1.5 s                                    =>  in partition 0, and 2 everywhere
-    nothing of these                                         =>  nobody knows
+    none of these                                            =>  not known
 
-A coordinator answers a commit or an abort once that is in its own log, and writes the markers of
-the partitions afterwards (KIP-98). Until all are written, it refuses the next transaction of the
-same transactional.id, and gives nobody that id: so the first trace of either settles all that came
-before. Readers of committed records are given a record once its marker is in every replica of the
-ISR; to be given one of a transaction that nobody asked to commit proves nothing.
+A coordinator answers a commit or an abort once that is in its own log, and then writes the markers
+of the partitions (KIP-98). Until all are written, it refuses the next transaction of the same
+transactional.id, and gives that id to no other client: so the first trace of either settles all
+earlier ones. Readers of committed records get a record once its marker is in every replica of the
+ISR; a read of a transaction without a request to commit proves nothing.
 
-Read by the driver, of runs in which it can matter: those with a strike or an unclean election.
+The driver reads this for runs with a strike or an unclean election.
 """
 
 from __future__ import annotations
@@ -74,11 +74,11 @@ def settled_in(run: Run) -> Settled:
     """What a stored run tells; nothing where nobody told of transactions."""
     if not run.tells_transactions or not run.tables:
         return Settled()
-    told = [each for each in run.events if each["event"] == "transaction"]
+    events = [each for each in run.events if each["event"] == "transaction"]
     sends = _sends(run.tables)
-    found = [*_next_clients(told), *_next_sends(sends)]
+    found = [*_next_clients(events), *_next_sends(sends)]
     if not run.reads_uncommitted:
-        found += _readings(_readings_of(run.tables, sends), told)
+        found += _readings(_readings_of(run.tables, sends), events)
     return Settled(traces=tuple(found))
 
 
@@ -94,11 +94,11 @@ def _operations(files: Iterable[Path], columns: list[str], which: ds.Expression)
     return every.to_table(columns=columns, filter=which)
 
 
-def _next_clients(told: Iterable[Row]) -> Iterator[Trace]:
+def _next_clients(events: Iterable[Row]) -> Iterator[Trace]:
     """The first transaction of each client that took over: of a worker's next one, and of the
     worker in its place, producer-0-2 after producer-0."""
     first: dict[tuple[str, int | None], Row] = {}
-    for event in sorted(told, key=lambda each: int(each["time_ns"])):
+    for event in sorted(events, key=lambda each: int(each["time_ns"])):
         if event["name"] == "begun" and event["transaction"] is not None:
             first.setdefault((event["process"], event["instance"]), event)
     for taker, other in permutations(first.values(), 2):
@@ -133,9 +133,9 @@ def _readings_of(files: Iterable[Path], sends: pa.Table) -> pa.Table:
     return by_transaction.aggregate([("end_ns_min", "min")])
 
 
-def _readings(first: pa.Table, told: Iterable[Row]) -> Iterator[Trace]:
+def _readings(first: pa.Table, events: Iterable[Row]) -> Iterator[Trace]:
     names: dict[tuple[str, int], set[str]] = {}
-    for event in told:
+    for event in events:
         names.setdefault((event["process"], event["transaction"]), set()).add(event["name"])
     for row in first.to_pylist():
         process, transaction = row["process"], row["transaction"]

@@ -70,7 +70,7 @@ class State:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transactions:
-    """Of a cycle, one row a producer and one column a window."""
+    """Of a cycle, one row per producer and one column per window."""
 
     kind: Numbers
     number: Numbers
@@ -197,7 +197,7 @@ def give_offsets(cycle: Cycle, state: State) -> None:
 
 
 def _edges(window_ns: int) -> Numbers:
-    """Where each producer's transactions begin: a row a producer, the last number is the end."""
+    """Where each producer's transactions begin: one row per producer; the last is the end."""
     before, after = OUTAGE_S * S, CYCLE_NS - int(LED_AGAIN_S * S)
     calm = np.linspace(0, before, max(1, before // window_ns) + 1).astype(np.int64)
     rest = np.linspace(LED_AGAIN_S * S, CYCLE_NS, max(1, after // window_ns) + 1).astype(np.int64)

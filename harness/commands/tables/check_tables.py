@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from analysis.tables.numbered import Numbered
-    from analysis.tables.told import Tables
+    from analysis.tables.validation import Tables
 
 NO_FINAL: Final = "no final read, so nothing is called lost"
 BYTES_A_ROW: Final = 20  # at least, of a file that is not compressed much
@@ -52,7 +52,7 @@ def check_tables(asked: Asked, console: Console) -> int:
     from analysis.remote.trouble import Unreachable  # noqa: PLC0415  and only needed here
     from analysis.spark.session import session  # noqa: PLC0415
     from analysis.stored.run_files import CheckError  # noqa: PLC0415
-    from analysis.tables.opened import TableError  # noqa: PLC0415
+    from analysis.tables.table_files import TableError  # noqa: PLC0415
 
     refuse_name(asked.wanted.name)
     tell_spark_of_java()
@@ -100,9 +100,9 @@ def run_of(spark: SparkSession, asked: Asked) -> tuple[Tables, RunFolder]:
     """What the tables tell, and the sealed run. Raises TableError, HistoryError and others."""
     from analysis.tables.final_read import ends  # noqa: PLC0415  as above
     from analysis.tables.numbered import numbered  # noqa: PLC0415
-    from analysis.tables.told import tables  # noqa: PLC0415
+    from analysis.tables.validation import valid_tables  # noqa: PLC0415
 
-    told = tables(spark, asked.sends, asked.reads, all_final=asked.complete)
+    told = valid_tables(spark, asked.sends, asked.reads, all_final=asked.complete)
     rows = Counter(told.producers)
     rows.update(told.readers)
     about = asked.wanted.about
@@ -119,14 +119,14 @@ def run_of(spark: SparkSession, asked: Asked) -> tuple[Tables, RunFolder]:
         ends=ends(told, complete=asked.complete),
         final_reader=next(iter(told.final_readers), None),
     )
-    asks_none = acks_of(about.config("producer")) == "0"
+    without_acks = acks_of(about.config("producer")) == "0"
     kept: list[DataFrame] = []
 
     def keep(frame: DataFrame) -> DataFrame:
         kept.append(frame.persist())
         return kept[-1]
 
-    made = numbered(told, asks_none=asks_none, keep=keep)
+    made = numbered(told, without_acks=without_acks, keep=keep)
     try:
         return told, make_of_tables(facts, asked.wanted, lambda *where: _write(made, *where))
     finally:

@@ -163,7 +163,7 @@ def known(about: About) -> str:
     from analysis.checks.run_row import run_row  # noqa: PLC0415  Spark is slow to import
     from analysis.permission import permission_of  # noqa: PLC0415  and only needed here
     from analysis.stored.stored_run import open_run  # noqa: PLC0415
-    from analysis.tables.findings import Known  # noqa: PLC0415
+    from analysis.tables.findings import Configuration  # noqa: PLC0415
 
     nothing = Extent(start_ns=1, end_ns=1, topic=None, partitions=1, producers=1)
     with tempfile.TemporaryDirectory() as folder:
@@ -173,12 +173,12 @@ def known(about: About) -> str:
     permission = permission_of(run)
     row = run_row(run)
     causes = [{**cause, "partition": None} for cause in permission.rows()]
-    return Known(
+    return Configuration(
         facts=permission.facts,
         run={name: row[name] for name in _CONFIGURED},
         causes=causes,
         doubts=[cause.why for cause in permission.causes],
-    ).told()
+    ).to_json()
 
 
 def _fill(run: RunFolder) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 Row = Mapping[str, Any]
-Look = Sequence[Row]  # a row a broker, of one partition and time
+Look = Sequence[Row]  # one row per broker, of one partition and time
 SEEN_LATE = 2000  # ms
 
 

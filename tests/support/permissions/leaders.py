@@ -1,4 +1,4 @@
-"""Another leader, a deposed one, an unclean election: asked of one record."""
+"""Another leader, a stale one, an unclean election: asked of one record."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Leaders(Looks):
     # --- another leader
 
     def another_leader(self) -> int:
-        """Whether another broker led after the send began, or it may have gone to a deposed one."""
+        """Whether another broker led after the send began, or it may have gone to a stale one."""
         return self.moved_until(self.read - 1)
 
     def not_replicated(self) -> int:
@@ -148,7 +148,7 @@ class Leaders(Looks):
         others = leaders - {now["leader"]}
         return max([end, *(self.until(broker, end, unknown=True) for broker in others)])
 
-    # --- a deposed leader's end
+    # --- a stale leader's end
 
     def until(self, old: str, change: int, *, unknown: bool = False) -> int:
         """Until when a leader that was deposed at `change` may acknowledge on: walk over the

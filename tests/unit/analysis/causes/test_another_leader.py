@@ -1,4 +1,4 @@
-"""Another leader, and a deposed one that does not know it: which records they permit to be lost."""
+"""Another leader, and a stale one: which records they permit to be lost."""
 
 from __future__ import annotations
 
@@ -83,10 +83,10 @@ def test_a_change_after_the_final_read_explains_nothing() -> None:
     assert verdict(seen_by(*MOVED, acks="1", read_ended_ms=51), "lost", 10) == "permitted"
 
 
-# A deposed leader's end
+# A stale leader's end
 
 
-def deposed(*later: Row, faults: Sequence[Row] = ()) -> Permission:
+def stale_leader(*later: Row, faults: Sequence[Row] = ()) -> Permission:
     return seen_by(*MOVED, *later, faults=faults, acks="1", server=LAG)
 
 
@@ -94,15 +94,15 @@ def judged_at(run: Permission, begun: float) -> str:
     return verdict(run, "lost", begun, begun + 5)
 
 
-def test_what_is_sent_while_a_deposed_leader_may_not_know_it_counts_as_before() -> None:
+def test_what_is_sent_while_a_leader_is_stale_counts_as_before() -> None:
     """It is in no ISR any more, and alive: nothing says that it heard."""
-    assert judged_at(deposed(), 5000) == "permitted"
+    assert judged_at(stale_leader(), 5000) == "permitted"
 
 
 def test_its_end_is_when_its_process_is_proved_ended() -> None:
-    stopped = deposed(faults=[hit("stop", [1], 40, ok_ms=120)])
-    other = deposed(faults=[hit("stop", [3], 40, ok_ms=120)])
-    paused = deposed(faults=[hit("pause", [1], 40, ok_ms=120)])
+    stopped = stale_leader(faults=[hit("stop", [1], 40, ok_ms=120)])
+    other = stale_leader(faults=[hit("stop", [3], 40, ok_ms=120)])
+    paused = stale_leader(faults=[hit("pause", [1], 40, ok_ms=120)])
 
     assert (judged_at(stopped, 119), judged_at(stopped, 120)) == ("permitted", "forbidden")
     assert judged_at(other, 120) == judged_at(paused, 120) == "permitted"
@@ -111,12 +111,12 @@ def test_its_end_is_when_its_process_is_proved_ended() -> None:
 def test_a_process_that_was_back_before_the_change_ended_nothing() -> None:
     back = [hit("kill", [1], 10, healed_ms=30)]
 
-    assert judged_at(deposed(faults=back), 5000) == "permitted"
-    assert judged_at(deposed(faults=[hit("kill", [1], 10, healed_ms=80)]), 60) == "forbidden"
+    assert judged_at(stale_leader(faults=back), 5000) == "permitted"
+    assert judged_at(stale_leader(faults=[hit("kill", [1], 10, healed_ms=80)]), 60) == "forbidden"
 
 
 def test_its_end_is_when_it_leads_again() -> None:
-    again = deposed(led(1, 200, (1, 2), epoch=2))
+    again = stale_leader(led(1, 200, (1, 2), epoch=2))
 
     assert judged_at(again, 199) == "permitted"
     # From then on it is kafka2 that was deposed; what matters is that kafka1's time is over.
@@ -131,7 +131,7 @@ def test_its_end_is_when_it_leads_again() -> None:
 
 
 def test_its_end_is_when_it_is_in_an_isr_after_one_without_it() -> None:
-    back = deposed(led(2, 300, epoch=1))
+    back = stale_leader(led(2, 300, epoch=1))
 
     assert (judged_at(back, 299), judged_at(back, 300)) == ("permitted", "forbidden")
 
@@ -313,7 +313,7 @@ def test_a_send_that_a_leader_change_fell_into_may_be_in_the_log_twice_without_r
     assert verdict(moved, "duplicate", 60, 70) == "forbidden"  # it began after
 
 
-def test_a_deposed_leader_that_does_not_know_it_may_answer_later_sends_so() -> None:
+def test_a_stale_leader_may_answer_later_sends_so() -> None:
     assert verdict(seen_by(*MOVED, retries=0), "duplicate", 60, 70) == "permitted"
     assert verdict(seen_by(*MOVED, retries=0, idempotent=True), "duplicate", 60) == "forbidden"
 

@@ -95,8 +95,8 @@ def test_who_led_unseen_may_not_know_that_it_was_deposed_either() -> None:
 
 def test_a_leader_waits_anew_in_each_epoch_before_it_removes_who_does_not_fetch() -> None:
     def run(*views: Any) -> Any:
-        deposed = (led(1, 0), led(2, 1000, epoch=1))
-        return seen_by(*deposed, *views, acks="1", read_ended_ms=200_000)
+        replaced = (led(1, 0), led(2, 1000, epoch=1))
+        return seen_by(*replaced, *views, acks="1", read_ended_ms=200_000)
 
     assert verdict(run(), "lost", 50_000, 50_001) == "forbidden"
     again = run(led(2, 30_000, epoch=2))
@@ -166,7 +166,7 @@ def test_a_change_when_nobody_looked_may_have_come_before_the_final_read_ended()
     assert verdict(dark, "lost", 50, 55) == "forbidden"
 
 
-# --- deposed leaders
+# --- stale leaders
 
 
 LAG = {"replica.lag.time.max.ms": "1000"}
@@ -180,7 +180,7 @@ LAG = {"replica.lag.time.max.ms": "1000"}
     ],
     ids=["of nobody", "from clients"],
 )
-def test_what_hides_no_fetching_makes_no_deposed_leader_live_longer(fault: Any) -> None:
+def test_what_hides_no_fetching_makes_no_stale_leader_live_longer(fault: Any) -> None:
     """The twin is a cut of it from the brokers."""
     views = (led(1, 0), led(2, 50, epoch=1))
     cut = hit("cut", [1], 100, options={"from": "brokers"})

@@ -175,7 +175,7 @@ def test_a_struck_broker_is_not_back_by_an_isr_of_before() -> None:
     assert judged(*came) == "forbidden"
 
 
-def test_a_deposed_leader_is_not_back_by_an_isr_of_before() -> None:
+def test_a_stale_leader_is_not_back_by_an_isr_of_before() -> None:
     views = (
         *(led(1, 0, elr=(), epoch=4), led(2, 50, (2, 3), elr=(), epoch=5)),
         led(2, 90, elr=(), epoch=5, went_back=True),

@@ -72,7 +72,7 @@ def test_who_was_in_an_isr_after_the_ack_had_the_record() -> None:
     assert verdict(run(*back), "lost", 55, 60) == "permitted"
 
 
-def test_a_deposed_leader_acks_on_whoever_is_in_its_isr() -> None:
+def test_a_stale_leader_acks_on_whoever_is_in_its_isr() -> None:
     """kafka1 lives, cut off, and is in no ISR any more: acks=all is answered by it alone."""
     assert verdict(run(faults=[]), "lost", 150, 160) == "permitted"
     assert verdict(run(), "lost", 150, 160) == "forbidden"  # it is dead

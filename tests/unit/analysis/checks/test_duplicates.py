@@ -51,7 +51,7 @@ def test_reading_one_offset_twice_is_redelivery(report: Report) -> None:
 
 @with_story(sent(1, at=0), final_read(1, 1, 1))
 def test_a_value_with_three_copies_is_one_duplicate(report: Report) -> None:
-    """One row a value, with the number of copies."""
+    """One row per value, with the number of copies."""
     assert report["anomalies"]["duplicate"]["count"] == 1
     assert report["anomalies"]["duplicate"]["examples"][0]["copies"] == 3
 

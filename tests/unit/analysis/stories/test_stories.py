@@ -197,7 +197,7 @@ def test_below_the_watermarks_the_final_read_tells_and_in_a_tail_cut_short_nobod
     led(2, epoch=1, at=1, ms=990),
     acks="1",
 )
-def test_who_acknowledged_it_is_not_said_where_a_deposed_leader_may_have(report):
+def test_who_acknowledged_it_is_not_said_where_a_stale_leader_may_have(report):
     """kafka2 led in ZooKeeper at the ack; no kept log tells in which epoch it was written."""
     [story] = stories(report)
 
@@ -217,7 +217,7 @@ def test_who_acknowledged_it_is_not_said_where_a_deposed_leader_may_have(report)
     kept_log(1, 0, 1, ms=3200),
     acks="1",
 )
-def test_and_a_kept_log_tells_that_the_deposed_leader_did(report):
+def test_and_a_kept_log_tells_that_the_stale_leader_did(report):
     [story] = stories(report)
 
     assert "acknowledged by kafka1 at 1.505 s, written with epoch 0" in story["sentence"]

@@ -1,4 +1,4 @@
-"""docs/releases.md is made from the runs' summaries: a row a release, a column a mode."""
+"""docs/releases.md is made from the runs' summaries: one row per release, one column per mode."""
 
 from __future__ import annotations
 

@@ -269,7 +269,7 @@ def test_the_one_file_job_says_the_same_of_one_of_these_and_knows_its_texts(
 
     report = reports[f"tables {SEEDS[0]}"]
     assert reported_counts(report) == found_counts(found)
-    assert report["counts"]["acked_below_log_start"] == found.below
+    assert report["counts"]["acked_below_log_start"] == found.below_log_start
     acked = {row["value"] for row in story.sends if row["type"] == "ok"}
     lost = acked - {row["value"] for row in story.reads}
     assert {"é ", "a,b\n"} <= {value.rstrip("0123456789") for value in lost}

@@ -6,9 +6,9 @@ import io
 
 from rich.console import Console
 
-from analysis.tables.findings import known_of
-from analysis.tables.job import judged
-from analysis.tables.told import tables
+from analysis.tables.findings import configuration_from_json
+from analysis.tables.job import findings_of
+from analysis.tables.validation import valid_tables
 from harness.checkout import ROOT
 from harness.commands.ask.sql import Question, answer
 from harness.commands.tables.write_job import known
@@ -26,8 +26,8 @@ def test_a_recorded_run_s_views_have_its_findings(spark, tmp_path, capsys):
         files.append(tmp_path / f"{view}.csv")
         files[-1].write_text(capsys.readouterr().out)
 
-    told = tables(spark, *map(str, files))
-    found = judged(told, known_of(known(About())), complete=False)
+    tables = valid_tables(spark, *map(str, files))
+    found = findings_of(tables, configuration_from_json(known(About())), complete=False)
 
     assert {"lost": 4, "inconsistent-offset": 4} == found_counts(found)
-    assert told.begins_told
+    assert tables.has_begins

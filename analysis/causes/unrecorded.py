@@ -1,11 +1,11 @@
-"""What may have happened in a history that does not tell of faults, and what a configuration that
-it does not tell may permit: causes that put in doubt, and permit nothing.
+"""Causes of faults and settings that an imported history does not tell: they put anomalies in
+doubt, and permit none.
 
-    faults not told    =>  whatever any fault could permit is in doubt
-    acks not told      =>  what acks=1 permits is in doubt, by the same causes
+    no faults    =>  whatever any fault could permit is in doubt
+    no acks      =>  what acks=1 permits is in doubt, by the same causes
 
-A row that no record's loss explains is put in doubt by its outcome, so each of these comes twice:
-for all rows, and for all outcomes.
+The outcome puts a row in doubt that no lost record explains, so each cause comes twice: for all
+rows, and for all outcomes.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ _OUTCOMES: Final = (
 )
 
 
-def unseen_causes(
-    found: Iterable[Cause], kinds: Collection[Kind], untold: Collection[str]
+def unrecorded_causes(
+    recorded: Iterable[Cause], kinds: Collection[Kind], untold: Collection[str]
 ) -> Iterator[Cause]:
-    """Those that come to what was found, of the kinds that may permit something. None of them is
-    sure, so they stand behind all that are."""
+    """The causes beside the `recorded` ones, of the kinds that may permit something. None is sure,
+    so they follow all that are."""
     if not untold:
         return
     settings = "the configuration is not told in full"
-    for cause in [each for each in found if each.sure]:
+    for cause in [cause for cause in recorded if cause.sure]:
         yield replace(cause, sure=False, why=settings)
     if FAULTS not in untold:
         return

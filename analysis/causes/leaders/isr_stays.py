@@ -14,17 +14,17 @@ from analysis.causes.states import Partition
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stay:
-    """A broker's stay in, or out, from the last look before it."""
+    """A broker's stay inside or outside, from the last look before it on."""
 
     inside: bool
     since_ns: int
 
 
-def stays(broker: str, partition: Partition, until_ns: int) -> Sequence[Stay]:
-    """Its stays until a moment, as far as it was told who was in the ISR."""
-    found: list[Stay] = []
-    for state in (s for s in partition.states if s.time_ns < until_ns and s.told):
+def isr_stays(broker: str, partition: Partition, until_ns: int) -> Sequence[Stay]:
+    """Its stays until a moment, by the states with a known ISR."""
+    stays: list[Stay] = []
+    for state in (s for s in partition.states if s.time_ns < until_ns and s.isr_known):
         inside = broker in state.eligible
-        if not found or found[-1].inside is not inside:
-            found.append(Stay(inside=inside, since_ns=state.since_ns))
-    return found
+        if not stays or stays[-1].inside is not inside:
+            stays.append(Stay(inside=inside, since_ns=state.since_ns))
+    return stays

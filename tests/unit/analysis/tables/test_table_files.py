@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from analysis.tables.opened import open_table
-from analysis.tables.told import tables
+from analysis.tables.table_files import open_table
+from analysis.tables.validation import valid_tables
 from tests.support.two_tables import as_parquet, was_read
 
 
@@ -36,10 +36,10 @@ def test_a_file_that_quotes_all_has_nulls_where_no_text_can_be(
         '"a","ok","0","0","5","t"\n'
         '"","info","","","",""\n'
     )
-    told = tables(spark, str(tmp_path / "sends.csv"), reads)
+    tables = valid_tables(spark, str(tmp_path / "sends.csv"), reads)
 
-    assert {"a", ""} == {row["value"] for row in told.sends.collect()}
-    assert (1, "t", 5) == (told.homeless, told.topic, told.last_ack_ns)
+    assert {"a", ""} == {row["value"] for row in tables.sends.collect()}
+    assert (1, "t", 5) == (tables.without_partition, tables.topic, tables.last_ack_ns)
 
 
 @pytest.mark.parametrize("name", ["start_ns", "seen_at"])
@@ -50,9 +50,9 @@ def test_timestamps_in_nanoseconds_are_whole_numbers_whoever_has_them(
     at = pa.array([1_700_000_000_123_456_789], pa.timestamp("ns"))
     columns = {"value": ["a"], "type": ["ok"], "partition": [0], "offset": [0]}
     pq.write_table(pa.table({**columns, name: at, "end_ns": at}), tmp_path / "sends.parquet")
-    told = tables(spark, str(tmp_path / "sends.parquet"), reads)
+    tables = valid_tables(spark, str(tmp_path / "sends.parquet"), reads)
 
-    [sent] = told.sends.collect()
+    [sent] = tables.sends.collect()
     expected = 1_700_000_000_123_456_789
     assert (expected if name == "start_ns" else None, expected) == (
         sent["start_ns"],

@@ -1,16 +1,16 @@
-"""A table that a user names, opened: Parquet and CSV at any URI that Spark reads, or a Spark table.
+"""Opens a table by its name: Parquet or CSV at any URI that Spark reads, or a Spark table.
 
     sends.parquet    hdfs://nn/runs/sends    s3a://bucket/reads.csv    shop.sends    orc.`/data/x`
 
-What holds `/` or `:`, ends in .csv or .parquet, or is there as a file, is a path; anything else is
-a table's name, in Spark's words. Whether a file is Parquet is told by its first bytes, and CSV by
-its name. CSV is as RFC 4180 has it, with a line of names: everything in it is text, what is empty
-and not quoted is null, and `""` is a text, the empty one.
+A name with `/` or `:`, one that ends in .csv or .parquet, and an existing file are paths; any other
+name is a Spark table's. The first bytes decide whether a file is Parquet, its name whether it is
+CSV. CSV follows RFC 4180 and has a line of names: every cell is text, an empty cell is null unless
+it is quoted, and `""` is the empty text.
 
-A column of nanosecond timestamps, as pandas writes them, is one of whole numbers: nanoseconds since
-1970. Spark by itself refuses the whole table for it.
+Nanosecond timestamps, as pandas writes them, become whole numbers, nanoseconds since 1970: Spark by
+itself refuses a table that has them.
 
-Every problem is one sentence with the table, what is wrong, and a remedy; that a store does not
+Every problem is one sentence with the table, what is wrong, and a remedy. A store that does not
 answer is no problem of the table's (`Unreachable`).
 """
 
@@ -45,7 +45,7 @@ _CSV_READER: Final = {
     "escape": '"',
 }
 _MALFORMED: Final = re.compile(r"Malformed CSV record: (.*)")
-# What stands around Spark's own sentence: Java's class, the name of the condition, its number.
+# What surrounds Spark's own sentence: Java's class, the name of the condition, its number.
 _AROUND: Final = re.compile(
     r"^(?:(?:[\w$]+\.)+[\w$]+: )?(?:\[[A-Z0-9_.]+\] )?|\.? SQLSTATE: \w{5}.*$"
 )
@@ -57,30 +57,30 @@ class TableError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """A table that can be asked."""
+    """A table that Spark can read."""
 
     name: str  # as the user wrote it
     rows: DataFrame
-    texts: bool = False  # everything in it is text: CSV
+    texts: bool = False  # every cell is text: CSV
 
 
 def open_table(spark: SparkSession, name: str) -> Opened:
     """The table of that name. Raises TableError and Unreachable."""
-    spark.conf.set(_NANOSECONDS, "true")  # for good: rows are read later
-    with told(name):
+    spark.conf.set(_NANOSECONDS, "true")  # not reset: rows are read later
+    with errors_as_sentences(name):
         if not is_path(name):
             return Opened(name=name, rows=spark.table(name))
         uri = name if _has_scheme(name) else f"file:{Path(name).absolute()}"
         reader = spark.read.option("__globPaths__", "false")
         if _is_parquet(spark, name, uri):
             return Opened(name=name, rows=reader.parquet(uri))
-        # An empty cell is read as this, and this as null: no quoted cell is it.
+        # Spark reads an empty cell as this, and this as null: no quoted cell equals it.
         reader = reader.options(**_CSV_READER, nullValue=uuid4().hex)
         return Opened(name=name, rows=reader.csv(uri), texts=True)
 
 
 def is_path(name: str) -> bool:
-    """Whether a name is that of files."""
+    """Whether a name is a path."""
     if "`" in name:
         return False
     named = "/" in name or ":" in name or name.endswith((*_CSV, *_PARQUET))
@@ -88,8 +88,8 @@ def is_path(name: str) -> bool:
 
 
 @contextlib.contextmanager
-def told(name: str) -> Iterator[None]:
-    """What Spark says of this table's rows, made one sentence."""
+def errors_as_sentences(name: str) -> Iterator[None]:
+    """Raise Spark's errors about this table as TableError or Unreachable."""
     try:
         yield
     except TROUBLE as error:
@@ -104,7 +104,7 @@ def _has_scheme(name: str) -> bool:
 
 
 def _is_parquet(spark: SparkSession, name: str, uri: str) -> bool:
-    """What a file, or the first file in a folder, is. Raises TableError."""
+    """Whether a file, or the first file in a folder, is Parquet. Raises TableError."""
     assert spark._jvm is not None
     path = spark._jvm.org.apache.hadoop.fs.Path(uri)
     system = path.getFileSystem(spark._jsc.hadoopConfiguration())
@@ -127,10 +127,10 @@ def _is_parquet(spark: SparkSession, name: str, uri: str) -> bool:
 def _first_file(system: Any, status: Any, depth: int) -> Any:
     if not status.isDirectory():
         return status
-    inside = sorted(system.listStatus(status.getPath()), key=lambda each: str(each.getPath()))
-    there = [each for each in inside if not str(each.getPath().getName()).startswith(("_", "."))]
-    found = (_first_file(system, each, depth + 1) for each in there if depth < _DEEPEST)
-    return next((file for file in found if file is not None), None)
+    inside = sorted(system.listStatus(status.getPath()), key=lambda entry: str(entry.getPath()))
+    visible = [entry for entry in inside if not entry.getPath().getName().startswith(("_", "."))]
+    files = (_first_file(system, entry, depth + 1) for entry in visible if depth < _DEEPEST)
+    return next((file for file in files if file is not None), None)
 
 
 def _begins_as_parquet(system: Any, path: Any) -> bool:
@@ -156,10 +156,10 @@ def _why(error: Exception) -> str:
             "Spark's executors do not see what is here: put it into a store that they reach "
             "(hdfs://…, s3a://…)"
         )
-    if found := _MALFORMED.search(sentence):
+    if row := _MALFORMED.search(sentence):
         return (
             "a row has not as many cells as the line of names, or a quote that nothing ends "
-            f"({found[1][:_SHOWN]!r}): quote a cell that has a comma, a quote or the end "
+            f"({row[1][:_SHOWN]!r}): quote a cell that has a comma, a quote or the end "
             "of a line in it"
         )
     if "FileNotFoundException" in words or "PATH_NOT_FOUND" in words:
@@ -170,7 +170,7 @@ def _why(error: Exception) -> str:
 
 
 def _words(error: Exception) -> str:
-    """The first line of what is at the bottom of an error."""
+    """The first line of the root cause."""
     text = str(error)
     if isinstance(error, Py4JJavaError):
         cause = error.java_exception

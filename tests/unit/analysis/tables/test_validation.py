@@ -9,8 +9,8 @@ import pytest
 
 from analysis.remote.java_errors import Unreachable
 from analysis.tables.final_read import ends
-from analysis.tables.opened import TableError, open_table
-from analysis.tables.told import tables
+from analysis.tables.table_files import TableError, open_table
+from analysis.tables.validation import valid_tables
 from tests.support.two_tables import as_csv, as_parquet, sent, was_read
 
 GOOD_SENDS = [sent("a", 0), sent("b", 1)]
@@ -77,7 +77,7 @@ def test_one_sentence_names_table_column_and_remedy(spark, tmp_path, sends, read
     )
 
     with pytest.raises(TableError) as refused:
-        tables(spark, *map(str, files))
+        valid_tables(spark, *map(str, files))
 
     assert words in str(refused.value)
     assert "\n" not in str(refused.value)
@@ -89,7 +89,7 @@ def test_what_is_no_number_in_csv_is_named_with_the_range(spark, tmp_path, cell)
     reads = as_csv(tmp_path / "reads.csv", GOOD_READS)
 
     with pytest.raises(TableError) as refused:
-        tables(spark, str(sends), str(reads))
+        valid_tables(spark, str(sends), str(reads))
 
     words = f"an offset that is no whole number from -1 to {2**48 - 1}, such as '{cell}'"
     assert f"1 of 3 rows have {words}" in str(refused.value)
@@ -142,7 +142,7 @@ def test_what_cannot_be_opened_is_one_sentence(spark, here, name, content, words
     reads = as_parquet(here / "reads.parquet", GOOD_READS)
 
     with pytest.raises(TableError) as refused:
-        tables(spark, name, str(reads))
+        valid_tables(spark, name, str(reads))
 
     assert str(refused.value).startswith(f"{name}: ")
     assert words in str(refused.value)
@@ -155,14 +155,14 @@ def test_bytes_that_are_no_utf_8_do_not_matter_where_nobody_looks(spark, tmp_pat
     (tmp_path / "s.csv").write_bytes(b"value,type,partition,offset,note\na,ok,0,0,\xe9\n")
     reads = as_parquet(tmp_path / "reads.parquet", GOOD_READS)
 
-    assert 1 == tables(spark, str(tmp_path / "s.csv"), str(reads)).acked
+    assert 1 == valid_tables(spark, str(tmp_path / "s.csv"), str(reads)).acked
 
 
 def test_u_fffd_is_a_character_of_parquet(spark, tmp_path):
     sends = as_parquet(tmp_path / "sends.parquet", [sent("\ufffd", 0)])
     reads = as_parquet(tmp_path / "reads.parquet", GOOD_READS)
 
-    assert 1 == tables(spark, str(sends), str(reads)).acked
+    assert 1 == valid_tables(spark, str(sends), str(reads)).acked
 
 
 def test_a_store_that_nobody_answers_for_is_no_wrong_argument(spark, tmp_path):
@@ -170,7 +170,7 @@ def test_a_store_that_nobody_answers_for_is_no_wrong_argument(spark, tmp_path):
     sends = as_parquet(tmp_path / "sends.parquet", GOOD_SENDS)
 
     with pytest.raises(Unreachable, match=r"^hdfs://127.0.0.1:1/t: cannot be reached \(.*refused"):
-        tables(spark, str(sends), "hdfs://127.0.0.1:1/t")
+        valid_tables(spark, str(sends), "hdfs://127.0.0.1:1/t")
 
 
 def test_a_table_of_spark_is_opened_by_its_name(spark, tmp_path):
@@ -191,7 +191,7 @@ def test_a_table_of_spark_is_opened_by_its_name(spark, tmp_path):
 )
 def test_tables_that_say_otherwise_than_the_user_are_refused(spark, tmp_path, reads, words):
     sends = as_parquet(tmp_path / "sends.parquet", [sent("a", 0, start_ns=1, end_ns=10)])
-    told: Any = tables(spark, str(sends), str(as_parquet(tmp_path / "reads.parquet", reads)))
+    valid: Any = valid_tables(spark, str(sends), str(as_parquet(tmp_path / "reads.parquet", reads)))
 
     with pytest.raises(TableError, match=words):
-        ends(told, complete=True)
+        ends(valid, complete=True)

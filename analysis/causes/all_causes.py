@@ -39,8 +39,8 @@ from analysis.causes.stops import stop_causes
 
 
 def causes_of(seen: Seen) -> list[Cause]:
-    """What may permit something in such a run: sure causes first, each in order of time."""
-    found = chain(
+    """The sure causes in order of time, then the others."""
+    causes = chain(
         _configured(),
         leader_causes(seen),
         strike_causes(seen),
@@ -51,8 +51,8 @@ def causes_of(seen: Seen) -> list[Cause]:
         stop_causes(seen),
         forgotten_causes(seen),
     )
-    whole = [each for cause in found for each in (cause, *_as_well(cause, seen))]
-    return sorted(whole, key=lambda cause: (not cause.sure, cause.at_ns or 0))
+    derived = [each for cause in causes for each in (cause, *_derived(cause, seen))]
+    return sorted(derived, key=lambda cause: (not cause.sure, cause.at_ns or 0))
 
 
 def _configured() -> Iterator[Cause]:
@@ -67,8 +67,8 @@ def _configured() -> Iterator[Cause]:
     )
 
 
-def _as_well(cause: Cause, seen: Seen) -> Iterable[Cause]:
-    """What else the same thing causes, to other records."""
+def _derived(cause: Cause, seen: Seen) -> Iterable[Cause]:
+    """The causes of other kinds that follow from a cause."""
     if cause.kind is (NOT_REPLICATED if seen.acks_1 or not seen.facts.epochs else ANOTHER_LEADER):
         contradicted = replace(cause, kind=ACK_OF_ANOTHER_LEADER, outcomes=("two_values",))
         yield replace(contradicted, acked_only=True)
@@ -87,11 +87,11 @@ def _as_well(cause: Cause, seen: Seen) -> Iterable[Cause]:
         later = [ns for ns in ended if (cause.at_ns or 0) < ns]
         until_ns = cause.known_until_ns
         if later or not ended:
-            # What it made of a record may look like any value, whenever that was sent or known.
+            # The changed record may look like any value, whenever that was sent or known.
             anything = replace(cause, begun_before_ns=None, known_from_ns=None, known_until_ns=None)
             anything = replace(anything, shown_from_ns=cause.at_ns)
             yield replace(anything, kind=FLIPPED_BIT)
-            # One record was read as another: that one was read where it is not, this one nowhere.
+            # A record that reads as another: the other one is read elsewhere, this one nowhere.
             nowhere = ("in_reads", "other_partition", "never_polled", "before_first")
             yield replace(anything, kind=READ_AS_ANOTHER, outcomes=nowhere)
             if until_ns is None or any(ns < until_ns for ns in later):

@@ -1,26 +1,25 @@
-"""How long a deposed leader that does not know it may have acknowledged on.
+"""How long a stale leader, which was replaced and has not learned of it, may have acknowledged on.
 
     kafka1 is cut from ZooKeeper (or from KRaft's controllers); kafka2 leads from 8 s on; kafka1 is
     in an ISR again at 21 s
     =>  what was sent before 21 s may have gone to kafka1, and be lost when it truncates
 
-Nobody records who acknowledged a send, so what was begun before the deposed leader's *end* counts
-as before the change of leaders. Its end is the first of:
+No record says who acknowledged a send, so a send that began before the stale leader's *end* counts
+as before the change of leaders. The end is the first of:
 
-- its process is proved ended: a fault's `ok` that ends processes, which was in force at the change
-  or came later
+- its process ended for sure: the `ok` of a fault that ends processes, and that was in force at the
+  change or came later
 - it leads again
-- it is in an ISR after one without it: it fetches, so it knows whom from (not where the metadata
+- it joins an ISR after one without it: it fetches, so it knows the new leader (not if the metadata
   went back to that ISR)
-- it was in every ISR for 1.5 times `replica.lag.time.max.ms`: else the leader would have removed
-  it. Each new leader, and each new epoch, begins to wait anew, and without one nobody waits. Blind
-  time does not count, nor time in which a fault could hide that it does not fetch: one that can
-  move leadership and hits it, the leader, the controller, the links to one of them, or half of
-  those who keep the metadata (ZooKeepers, or KRaft's controllers), without whom nobody leaves an
-  ISR
+- it was in every ISR for 1.5 times `replica.lag.time.max.ms`: otherwise the leader would have
+  removed it. Each new leader, and each new epoch, starts this wait again, and without a leader it
+  stands still. Blind time does not count, nor time in which a fault could hide that it does not
+  fetch: one that can move leadership and hits it, the leader, the controller, the links to one of
+  them, or half of the ZooKeepers or KRaft controllers, without whom no replica leaves an ISR
 
-None of these: never (None). Source: Kafka documentation, Broker Configs: replica.lag.time.max.ms.
-"""
+Without any of these it has no end (None). Source: Kafka documentation, Broker Configs:
+replica.lag.time.max.ms."""
 
 from __future__ import annotations
 
@@ -35,7 +34,7 @@ LAGS = 1.5
 Stretch = tuple[int, int | None]
 
 
-def end_of(
+def stale_leader_end(
     change: Change,
     partition: Partition,
     happened: Happened,
@@ -43,15 +42,14 @@ def end_of(
     lag_max_ms: float,
     unknown_hides: bool = False,
 ) -> int | None:
-    """When who led before `change` certainly acknowledged nothing any more, never before the
-    change; None: never. `unknown_hides`: faults of which it is not known what they can do hide its
-    fetching, too."""
+    """From when on the leader before `change` certainly acknowledged nothing, at the change or
+    later; None: never. `unknown_hides`: faults of unknown effects hide its fetching, too."""
     ends = _ended(change, happened), _leads_again(change, partition)
     known = [end_ns for end_ns in ends if end_ns is not None]
     back_ns = _came_back(change, partition, min(known, default=None))
     known += [] if back_ns is None else [back_ns]
-    looked = _Looked(change=change, partition=partition, until_ns=min(known, default=None))
-    stayed_ns = looked.stayed(happened, lag_max_ms * 1e6 * LAGS, unknown=unknown_hides)
+    later = _AfterChange(change=change, partition=partition, until_ns=min(known, default=None))
+    stayed_ns = later.stayed(happened, lag_max_ms * 1e6 * LAGS, unknown=unknown_hides)
     known += [stayed_ns] if stayed_ns is not None else []
     return max(change.at_ns, min(known)) if known else None
 
@@ -64,7 +62,7 @@ def _ended(change: Change, happened: Happened) -> int | None:
             continue
         ok_ns, back_ns = fault["ok_ns"], fault["heal_invoke_ns"]
         if effects.starts_again:
-            # It may be up again since: only one that was ended after the change says something.
+            # It may run again: only an end after the change counts.
             late = fault["invoke_ns"] >= change.at_ns
         else:
             late = ok_ns is not None and ok_ns >= change.at_ns
@@ -85,7 +83,7 @@ def _leads_again(change: Change, partition: Partition) -> int | None:
 
 def _came_back(change: Change, partition: Partition, until_ns: int | None) -> int | None:
     out = False
-    for state in (s for s in partition.within(change.at_ns, until_ns) if s.told):
+    for state in (s for s in partition.within(change.at_ns, until_ns) if s.isr_known):
         if change.before not in state.isr or state.went_back:
             out = change.before not in state.isr
         elif out:
@@ -94,28 +92,28 @@ def _came_back(change: Change, partition: Partition, until_ns: int | None) -> in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Looked:
-    """What was seen from a change on, until it does not matter any more."""
+class _AfterChange:
+    """The states from a change on, until another proof of the end."""
 
     change: Change
     partition: Partition
     until_ns: int | None
 
     def stayed(self, happened: Happened, needed_ns: float, *, unknown: bool) -> int | None:
-        """When who led before had been in every ISR for so long, under one leader in one epoch;
-        None once it is in one no more."""
+        """When the old leader had been in every ISR for so long, under one leader in one epoch;
+        None if it left one before."""
         for term in self._terms():
             waited_ns, (_, (begun_ns, _)), (_, (_, over_ns)) = 0.0, term[0], term[-1]
             long_enough = over_ns is None or over_ns - begun_ns >= needed_ns
             for state, whole in term:
-                if state.told and self.change.before not in state.isr:
+                if state.isr_known and self.change.before not in state.isr:
                     return None
-                counts = state.told and not state.went_back
+                counts = state.isr_known and not state.went_back
                 counts = counts and state.leader not in (None, self.change.before)
                 if not counts or not long_enough:
                     continue
-                hidden = hiding(self.change.before, state, happened, unknown=unknown)
-                for from_ns, to_ns in rest_of(whole, [*self.partition.blind, *hidden]):
+                hidden = hidden_fetching(self.change.before, state, happened, unknown=unknown)
+                for from_ns, to_ns in remaining(whole, [*self.partition.blind, *hidden]):
                     if to_ns is None or waited_ns + (to_ns - from_ns) >= needed_ns:
                         return int(from_ns + needed_ns - waited_ns)
                     waited_ns += to_ns - from_ns
@@ -139,8 +137,10 @@ def _with_next(states: Iterable[State]) -> Iterator[tuple[State, State | None]]:
             yield state, later
 
 
-def hiding(member: str, state: State, happened: Happened, *, unknown: bool) -> Iterable[Stretch]:
-    """When a fault could hide that a member of the ISR does not fetch."""
+def hidden_fetching(
+    member: str, state: State, happened: Happened, *, unknown: bool
+) -> Iterable[Stretch]:
+    """The stretches in which a fault could hide that a member of the ISR does not fetch."""
     concerned = {member, state.leader, state.controller} - {None}
     for fault in happened.faults:
         effects = happened.effects(fault)
@@ -153,13 +153,13 @@ def hiding(member: str, state: State, happened: Happened, *, unknown: bool) -> I
 
 
 def _links_to(fault: Row, happened: Happened) -> bool:
-    """Whether it is about the links of a node that is not concerned to others that may be."""
+    """Whether it cuts a node's links to others than clients."""
     peers = str(happened.options(fault).get("from", ""))
     return bool(peers) and bool(set(peers.replace(" ", "").split(",")) - {"clients"})
 
 
-def rest_of(whole: Stretch, without: Sequence[Stretch]) -> Iterable[Stretch]:
-    """A stretch without others, in order of time."""
+def remaining(whole: Stretch, without: Sequence[Stretch]) -> Iterable[Stretch]:
+    """The parts of a stretch outside of others, in order of time."""
     from_ns, end_ns = whole
     for start_ns, stop_ns in sorted(without, key=lambda each: each[0]):
         if stop_ns is not None and stop_ns <= from_ns:

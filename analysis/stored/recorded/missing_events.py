@@ -1,22 +1,22 @@
-"""What workers told of themselves against what they did: where it lacks something, events are gone.
+"""Events of workers compared with their operations: a missing event is damage.
 
     a member polls partition 0, and was never assigned it      =>  damage
     it is assigned it again, and it was not revoked between    =>  damage
-    it polls in generation 3, and never told that it knew it   =>  damage
-    a send of transaction 4, of which no `begun` is told       =>  damage
-    transaction 4 is told to be over by nobody, and 5 begun    =>  damage
-    a send of transaction 4 is ok, and no commit is told       =>  damage
+    it polls in generation 3 without an event `member` of 3    =>  damage
+    a send of transaction 4 without `begun` of 4               =>  damage
+    transaction 5 has begun, and 4 has no outcome              =>  damage
+    a send of transaction 4 is ok, and no commit is recorded   =>  damage
     a record without value, and no event shows its payload     =>  damage
     no `end`, and sealing did not miss it                      =>  damage
     an `end` that counts 17 events before it, and there are 16 =>  damage
 
-A worker writes an event before what follows from it, each with one system call: one that is killed
-may lack the outcome of its last transaction, and its `end`, but nothing before.
+A worker writes an event before the operations that follow from it, each with one system call: a
+killed one may lack the outcome of its last transaction, and its `end`, but nothing before.
 
-Histories of format 1 know neither transactions nor generations of operations, and those of before
-2026-11-24 have an `end` that does not count events: there it is not asked.
+Operations of format 1 have neither transactions nor generations, and an `end` from before
+2026-11-24 does not count events: these checks are left out there.
 
-Cannot see: an event that nothing follows from, of a worker that was killed.
+Cannot see: an event of a killed worker that no operation follows from.
 """
 
 from __future__ import annotations
@@ -44,21 +44,21 @@ _READ = ("read", "final-read", "poll")
 _COLUMNS = ["f", "type", "partition", "end_ns", "transaction", "generation"]
 
 
-def lacking(
+def missing_events(
     events: Sequence[Event],
     files: Mapping[str, Path],
     unended: Collection[str],
     *,
     values_told: bool = True,
 ) -> Iterator[str]:
-    """What is missing in the events of the workers whose tables of operations these are. Only of
-    members, and of producers with transactions, the operations are read. `unended`: those of which
-    sealing found no `end`."""
-    told = defaultdict[str, list[Event]](list)
+    """One sentence per missing event of the workers with these tables of operations; reads those of
+    members and of producers with transactions. `unended`: workers that sealing found without
+    `end`."""
+    by_process = defaultdict[str, list[Event]](list)
     for event in events:
-        told[str(event["process"])].append(event)
+        by_process[str(event["process"])].append(event)
     for process, file in files.items():
-        mine = told.get(process, [])
+        mine = by_process.get(process, [])
         lived = {event["event"] for event in mine}
         if "start" in lived and "end" not in lived and process not in unended:
             yield f"of {process} the end is missing"
@@ -72,7 +72,7 @@ def lacking(
 
 
 def _without_value(parquet: pq.ParquetFile) -> int:
-    """How many records were read that have no value."""
+    """The number of records that were read without a value."""
     if not any(nulls(parquet.metadata, "value")):
         return 0
     table = parquet.read(["f", "value"])
@@ -98,7 +98,7 @@ def _own(process: str, parquet: pq.ParquetFile, mine: Sequence[Event]) -> Iterat
 
 
 def _counted(operations: int, mine: Sequence[Event]) -> str | None:
-    """Operations and events against what the worker's `end` counts."""
+    """Why the counts of the worker's `end` are wrong; None if they are not."""
     number = next((n for n, event in enumerate(mine) if event["event"] == "end"), None)
     if number is None:
         return None
