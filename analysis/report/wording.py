@@ -7,20 +7,24 @@ says in words what their fields mean together.
 A missing number is `–`, never 0.
 """
 
+from __future__ import annotations
+
 import json
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from analysis.verdict.naming import amount_words
 from harness.model.client_settings import acks_of, by_one_name
-from harness.model.runs.report import Configuration, Report
-from harness.model.runs.report_course import FaultTold
-from harness.model.runs.report_findings import Finding
 from harness.model.sections.kafka_releases import KRAFTS_SESSION, SESSION_MS, ZOOKEEPERS_SESSION
 from harness.model.untold import FAULTS
+
+if TYPE_CHECKING:  # slow to import, and the terminal's table needs these words before Spark starts
+    from harness.model.runs.report import Configuration, Report
+    from harness.model.runs.report_course import FaultTold
+    from harness.model.runs.report_findings import Finding
 
 Row = Mapping[str, Any]
 Tone = Literal["bad", "good", "doubt", "note", "quiet"]

@@ -25,7 +25,6 @@ from analysis.report.wording import none_words, remarks, told_apart
 from harness.model.exit_codes import FAILED, INTERRUPTED, INVALID, UNKNOWN, VALID
 from harness.model.printable import printable
 from harness.model.runs import json_text
-from harness.model.runs.report import Report
 from harness.model.runs.run_folder import RunFolder, StoreError, errors_told
 
 STYLE = {"valid": "bold green", "invalid": "bold red", "unknown": "bold yellow"}
@@ -63,6 +62,8 @@ def _check_of(folder: RunFolder) -> str:
 def show_report(report: dict[str, Any], folder: RunFolder | str, console: Console) -> None:
     """The labels, the sentence, anomalies, demands, windows, the page, the command to run it
     again. `folder`: the run's, or its URI."""
+    from harness.model.runs.report import Report  # noqa: PLC0415  slow: Spark starts before
+
     verdict, outcome = report["verdict"], report["outcome"]
     console.print()
     console.print(plain(f"outcome  {outcome['words']}", DATA_STYLE[outcome["data"]]))
