@@ -21,7 +21,7 @@ import typer
 from rich.console import Console
 from typer.exceptions import TyperException
 
-from harness.command_lines import clusters, look_at, run_and_judge, this_host, write
+from harness.commands import clusters, look_at, run_and_judge, this_host, write
 from harness.host.output import outlive_readers, unkept
 from harness.model import exit_codes
 from harness.run.interrupts import send_again_what_is_lost

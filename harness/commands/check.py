@@ -56,7 +56,7 @@ def check_runs(
         _seal(here)
         if ahead is not None:
             ahead.wait_for_imports()
-        from analysis import job  # noqa: PLC0415  slow to import: meanwhile Spark starts
+        from analysis import job  # slow to import: meanwhile Spark starts
 
         try:
             places = [each.path if isinstance(each, RunFolder) else each for each in folders]
@@ -81,7 +81,7 @@ def tell_spark_of_java() -> None:
 
 def _seal(folders: Sequence[RunFolder]) -> None:
     """Seal runs."""
-    from harness.history import sealing  # noqa: PLC0415  as slow
+    from harness.history import sealing  # as slow
 
     for folder in folders:
         with errors_told(folder.path), details_go_to(folder.path):

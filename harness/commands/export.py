@@ -48,13 +48,13 @@ def _print(run: RunFolder, form: Format, left_out: Counter[str]) -> None:
 
 def _lines(run: RunFolder, form: Format, left_out: Counter[str]) -> Iterator[str]:
     if form == "jepsen":
-        from harness.history import jepsen  # noqa: PLC0415  needs pyarrow: most commands do not
+        from harness.history import jepsen  # needs pyarrow: most commands do not
 
         return jepsen.export(run.path, left_out)
     if form == "lines":
-        from harness.foreign import telling  # noqa: PLC0415  the same
+        from harness.foreign import telling  # the same
 
         return telling.export(run.path, left_out)
-    from harness.history import export  # noqa: PLC0415  the same
+    from harness.history import export  # the same
 
     return map(json.dumps, export.export(run.path))

@@ -21,12 +21,12 @@ from harness.model.runs.run_folder import StoreError, errors_told, runs_below, w
 
 def write_index(results: Path, console: Console) -> Path:
     """Make the page anew; returns where it is. Raises StoreError without a results folder."""
-    from analysis.report.index.entries import (  # noqa: PLC0415  as the next
+    from analysis.report.index.entries import (  # as the next
         Entry,
         Unshown,
         entry_of,
     )
-    from analysis.report.index.page import render  # noqa: PLC0415  jinja is slow to import
+    from analysis.report.index.page import render  # jinja is slow to import
 
     if not results.is_dir():
         raise StoreError(f"{results}: no results folder: make a run first, or give --results")

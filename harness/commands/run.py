@@ -50,8 +50,8 @@ from harness.scenario.prepare import Prepared, Request, prepare
 
 def prepare_run(request: Request) -> Prepared:
     """A request resolved, its demands understood: they are the checker's words."""
-    from analysis.run_facts.placement import placed_by_kafka  # noqa: PLC0415
-    from analysis.verdict.demands import (  # noqa: PLC0415
+    from analysis.run_facts.placement import placed_by_kafka
+    from analysis.verdict.demands import (
         DemandError,
         Looks,
         parse,
@@ -220,7 +220,7 @@ class _Checker(contextlib.ExitStack):
 
 
 def _rehearsal() -> Rehearsal:
-    from analysis.train_archive import rehearse  # noqa: PLC0415  slow to import: in Spark's thread
+    from analysis.train_archive import rehearse  # slow to import: in Spark's thread
 
     return rehearse
 

@@ -62,9 +62,9 @@ def answer(question: Question, console: Console) -> None:
             f"{question.results}: no results folder: make a run first, name a run's folder before "
             "the query, or give --results"
         )
-    from analysis.ask.asked import Asked  # noqa: PLC0415  Spark is slow to import
-    from analysis.ask.stored_tables import AskError  # noqa: PLC0415  and only needed here
-    from analysis.remote.trouble import Unreachable  # noqa: PLC0415
+    from analysis.ask.asked import Asked  # Spark is slow to import
+    from analysis.ask.stored_tables import AskError  # and only needed here
+    from analysis.remote.trouble import Unreachable
 
     tell_spark_of_java()
     try:

@@ -81,7 +81,7 @@ def run_matrix(
 
 def _table(cells: Sequence[Place], lines: dict[str, list[Line]]) -> Table:
     """A row for each cell: its scenario where there are several, its settings, what was seen."""
-    from analysis.studies.matrix_rows import HEADS, row  # noqa: PLC0415  SciPy is slow to import
+    from analysis.studies.matrix_rows import HEADS, row  # SciPy is slow to import
 
     several = len({cell.scenario for cell in cells}) > 1
     table = Table(box=None, pad_edge=False, header_style="bold")

@@ -11,7 +11,7 @@ import pytest
 from analysis.ask.asked import Asked
 from analysis.ask.views import VIEWS
 from harness.checkout import DOCS, ROOT
-from harness.command_lines import look_at
+from harness.commands import look_at
 from scripts import query_page
 
 if TYPE_CHECKING:

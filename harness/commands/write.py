@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from harness.command_lines.options import console
+from harness.commands.options import console
 
 PANEL = "Write a scenario"
 

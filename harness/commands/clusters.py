@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from harness.command_lines import completion
-from harness.command_lines.options import (
+from harness.commands import completion
+from harness.commands.options import (
     RESULTS,
     Kafka,
     KafkaHome,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from harness.command_lines.options import RESULTS, Kafka, KafkaHome, Results, Unpinned, console
+from harness.commands.options import RESULTS, Kafka, KafkaHome, Results, Unpinned, console
 
 PANEL = "This host"
 

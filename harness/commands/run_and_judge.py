@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.command_lines import completion
-from harness.command_lines.options import (
+from harness.commands import completion
+from harness.commands.options import (
     RESULTS,
     AboutTables,
     Backend,

@@ -12,8 +12,8 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from harness.command_lines import completion
-from harness.command_lines.options import (
+from harness.commands import completion
+from harness.commands.options import (
     RESULTS,
     Backend,
     ClientDefaults,
