@@ -23,9 +23,9 @@ from harness.commands.campaigns.file import backend_settings, read_campaign
 from harness.commands.campaigns.outlook import Outlook
 from harness.commands.campaigns.recordings import Recordings, require_room
 from harness.commands.campaigns.todo import Todo, counting, missing, of_backend, unchecked
-from harness.commands.check import check_runs
+from harness.commands.carry_out import carry_out_run, prepare_run
+from harness.commands.check_runs import check_runs
 from harness.commands.closing_table import show_how_many_valid
-from harness.commands.run import carry_out_run, prepare_run
 from harness.config_files.settings import listed
 from harness.model.bounds import utc_of
 from harness.model.campaigns.campaign import Campaign, Cell

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
 
-from harness.commands.check import check_runs, tell_spark_of_java
+from harness.commands.check_runs import check_runs, tell_spark_of_java
 from harness.commands.closing_table import plain
 from harness.foreign.folder import Extent, Wanted, refuse_name
 from harness.foreign.table_folder import FILE, ToldTables, make_of_tables

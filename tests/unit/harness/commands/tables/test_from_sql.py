@@ -10,7 +10,7 @@ from analysis.tables.findings import known_of
 from analysis.tables.job import judged
 from analysis.tables.told import tables
 from harness.checkout import ROOT
-from harness.commands.ask.sql import Question, answer
+from harness.commands.look_at.sql import Question, answer
 from harness.commands.tables.write_job import known
 from harness.foreign.about import About
 from tests.support.two_tables import found_counts

@@ -1,4 +1,4 @@
-"""kafka-harness export: a run's history on stdout, a line each, in one of three formats.
+"""kafka-harness export and history: a run on stdout, a line each, in one of three formats.
 
     jsonl     everything that was recorded, for people (harness.history.export)
     jepsen    what Jepsen's Kafka workload would have recorded (harness.history.jepsen)
@@ -14,25 +14,59 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
+import typer
+
+from harness.commands.options import RESULTS, OneRun, Results
 from harness.host.output import unread
-from harness.host.unforeseen import details_go_to
-from harness.model.printable import printable
-from harness.model.runs.run_folder import RunFolder, errors_told
+
+if TYPE_CHECKING:
+    from harness.model.runs.run_folder import RunFolder
+
 
 Format = Literal["jsonl", "jepsen", "lines"]
 TELL_EVERY: Final = 1_000_000  # lines
 
 
-def export_run(run: RunFolder, form: Format) -> None:
-    """Print a run's history. Raises HistoryError and StoreError."""
+def export(
+    run: OneRun,
+    form: Annotated[
+        Format,
+        typer.Option(
+            "--format",
+            help="jsonl: all that was recorded, for people. "
+            "jepsen: EDN, as Jepsen's Kafka workload would have recorded it. "
+            "lines: sends and reads, as `import` takes them.",
+        ),
+    ] = "jsonl",
+    results: Results = RESULTS,
+) -> None:
+    """Print a run's history in order of time, a line an event.
+
+    `kafka-harness docs history` and `docs lines` describe them.
+
+    kafka-harness export --format jepsen study-1 > history.edn
+    """
+    from harness.host.unforeseen import details_go_to
+    from harness.model.printable import printable
+    from harness.model.runs.run_folder import errors_told, find_run
+
+    folder = find_run(run, results)
     left_out: Counter[str] = Counter()
-    with errors_told(run.path), details_go_to(run.path):
-        _print(run, form, left_out)
+    with errors_told(folder.path), details_go_to(folder.path):
+        _print(folder, form, left_out)
     if left_out:
         counts = ", ".join(f"{many:,} {what}" for what, many in sorted(left_out.items()))
-        sys.stderr.write(f"{printable(str(run.path))}: left out: {counts}\n")
+        sys.stderr.write(f"{printable(str(folder.path))}: left out: {counts}\n")
+
+
+def history(run: OneRun, results: Results = RESULTS) -> None:
+    """Print a run's history as JSON lines: `export --format jsonl`.
+
+    kafka-harness history study-1 | head
+    """
+    export(run, "jsonl", results)
 
 
 def _print(run: RunFolder, form: Format, left_out: Counter[str]) -> None:
