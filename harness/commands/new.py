@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
 
@@ -62,6 +61,8 @@ def schema() -> None:
 
 
 def _resource(name: str) -> str:
+    from importlib.resources import files
+
     return (files("harness.scenario") / name).read_text(encoding="utf-8")
 
 

@@ -9,7 +9,6 @@ Cells take turns, so that a matrix cut short has something of each.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -109,6 +108,8 @@ def run(
 
     kafka-harness run study-1 --kafka 3.9,4.4
     """
+    import secrets
+
     from harness.commands.carry_out import carry_out_runs, prepare_runs
     from harness.commands.copy_to import destination
     from harness.scenario.prepare import Request
