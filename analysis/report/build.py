@@ -33,7 +33,7 @@ from analysis.run_facts.untold import gaps_untold
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, final_ends
 from analysis.stories.tell import Told
-from analysis.verdict.demands import Demand, DemandError, Looks, parse, unjudged
+from analysis.verdict.demands import Demand, DemandError, parse
 from analysis.verdict.doubts import doubts
 from analysis.verdict.judge import (
     Counted,
@@ -49,6 +49,7 @@ from analysis.verdict.judge import (
     judge_levels,
 )
 from analysis.verdict.suspended import past_the_end, short_tables, suspended, unproved
+from harness.model.sections.expect import Looks, unjudged
 from harness.model.untold import BEGINS, READ_TIMES
 
 SCHEMA = 1

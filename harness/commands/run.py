@@ -108,8 +108,6 @@ def run(
 
     kafka-harness run study-1 --kafka 3.9,4.4
     """
-    import secrets
-
     from harness.commands.carry_out import carry_out_runs, prepare_runs
     from harness.commands.copy_to import destination
     from harness.scenario.prepare import Request
@@ -120,7 +118,7 @@ def run(
     cells, given = cells_of(scenarios, axes), settings(sets, client_defaults, kafka)
     one = Request(
         scenario="",
-        seed=secrets.randbelow(1_000_000) if seed is None else seed,
+        seed=_any_seed() if seed is None else seed,
         backend=backend,
         producer_config=producer_config,
         consumer_config=consumer_config,
@@ -139,6 +137,12 @@ def run(
         raise typer.Exit(run_matrix(cells, prepared, results, copies=copies, console=console))
     code = carry_out_runs(prepared, results, check=not no_check, copies=copies, console=console)
     raise typer.Exit(code)
+
+
+def _any_seed() -> int:
+    import secrets
+
+    return secrets.randbelow(1_000_000)
 
 
 def _with_releases(matrix: list[str] | None, kafka: str) -> tuple[list[str], str]:
