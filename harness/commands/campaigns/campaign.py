@@ -152,7 +152,7 @@ def show_what_is_missing(file: Path, options: CampaignOptions, *, console: Conso
     plan = read_campaign(file)
     standing = read(options.ledger or file.parent / plan.data).standing
     todo = still_to_do(plan, standing, options)
-    took_s = [expected_s(each.scenario) for each in prepared(todo)]
+    took_s = [expected_s(each.prepared.scenario) for each in prepared(todo)]
     finished = Counter(name_of(line)[:2] for line in counting(plan, standing))
     left, left_s = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for (cell, request), each_s in zip(todo, took_s, strict=True):
