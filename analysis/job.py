@@ -51,8 +51,8 @@ from analysis.spark.session import HERE, make_room_for, session
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, open_run
 from analysis.stored.transactions.settled import settled_in
-from analysis.verdict.demands import ALONE
 from harness.model.runs.disk import trouble_told
+from harness.model.sections.expect import ALONE
 
 __all__ = ["CheckError", "Unreachable", "check"]
 

@@ -32,7 +32,7 @@ from rich.console import Console
 
 from harness.checkout import DOCS
 from harness.cluster.backends import BACKENDS
-from harness.commands import run
+from harness.commands import carry_out
 from harness.history.recorder import Lines
 from harness.history.side_files import faults, read
 from harness.model.effects import Effects
@@ -224,8 +224,8 @@ def _run(verb: str, text: str, seed: int, results: Path) -> int:
     with tempfile.TemporaryDirectory() as place:
         file = Path(place) / f"every-{verb}.toml"
         file.write_text(text)
-        prepared = run.prepare_run(Request(scenario=str(file), seed=seed))
-        code, folder = run.carry_out_run(prepared, results, check=False, console=Console())
+        prepared = carry_out.prepare_run(Request(scenario=str(file), seed=seed))
+        code, folder = carry_out.carry_out_run(prepared, results, check=False, console=Console())
     _keep(folder.path, folder.read(), verb)
     return code
 

@@ -15,13 +15,29 @@ import os
 import signal
 import sys
 from contextlib import suppress
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console
 from typer.exceptions import TyperException
 
-from harness.command_lines import clusters, look_at, run_and_judge, this_host, write
+from harness.commands.campaigns.campaign import campaign
+from harness.commands.campaigns.compare import compare
+from harness.commands.check import check
+from harness.commands.heal import heal
+from harness.commands.host.prune import prune
+from harness.commands.host.setup import doctor, harness_image, image, setup
+from harness.commands.import_ import import_
+from harness.commands.look_at.docs import docs
+from harness.commands.look_at.export import export, history
+from harness.commands.look_at.index import index
+from harness.commands.look_at.report import report
+from harness.commands.look_at.scenarios import scenarios
+from harness.commands.look_at.show import show
+from harness.commands.look_at.sql import sql
+from harness.commands.new import new, schema
+from harness.commands.run import run
+from harness.commands.up import up
 from harness.host.output import outlive_readers, unkept
 from harness.model import exit_codes
 from harness.run.interrupts import send_again_what_is_lost
@@ -56,10 +72,17 @@ def _of_all(
     """What every command knows."""
 
 
-for panel in (run_and_judge, look_at, write, clusters, this_host):
-    for command in panel.COMMANDS:
+PANELS: Final = {
+    "Run and judge": (run, check, campaign, import_),
+    "Look at": (scenarios, show, report, index, sql, export, history, docs, compare),
+    "Write a scenario": (new, schema),
+    "Clusters": (up, heal),
+    "This host": (prune, doctor, setup, image, harness_image),
+}
+for panel, commands in PANELS.items():
+    for command in commands:
         name = command.__name__.rstrip("_").replace("_", "-")  # `import` is Python's own word
-        app.command(name, rich_help_panel=panel.PANEL)(command)
+        app.command(name, rich_help_panel=panel)(command)
 
 
 def main() -> None:

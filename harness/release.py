@@ -14,8 +14,6 @@ hook import this where no package is installed yet.
 from __future__ import annotations
 
 import subprocess
-import tomllib
-from importlib import metadata
 
 from harness.checkout import ROOT
 
@@ -37,7 +35,11 @@ NO_LEDGERS = ":(exclude,glob)docs/data/*.jsonl"
 def version() -> str:
     """The release, as CHANGELOG.md numbers it."""
     if INSTALLED:
+        from importlib import metadata  # noqa: PLC0415  slow to import
+
         return metadata.version("kafka-harness")
+    import tomllib  # noqa: PLC0415  the same
+
     return str(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"])
 
 

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from analysis.ask.asked import Asked
 from harness.checkout import DOCS, ROOT
-from harness.commands.ask.sql import print_answer
+from harness.commands.look_at.sql import print_answer
 
 PAGE = DOCS / "queries.md"
 SAMPLE = "docs/sample/study-1"

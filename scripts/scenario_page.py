@@ -19,7 +19,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from analysis.anomalies import ANOMALIES
-from analysis.verdict.demands import DEMANDS, form_of
+from analysis.verdict.demands import DEMANDS
 from harness.checkout import DOCS
 from harness.model.campaigns.campaign import Campaign, Cell, Matrix, Note
 from harness.model.plan import UNTIL, WHEN
@@ -37,6 +37,7 @@ from harness.model.scenario import (
     WorkloadPart,
 )
 from harness.model.sections.backends import DockerPart, KubernetesPart
+from harness.model.sections.expect import form_of
 from harness.nemesis.targets import TARGETS
 from harness.nemesis.verbs import VERBS
 from scripts import scenario_schema

@@ -18,10 +18,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from analysis.anomalies import ANOMALIES
-from analysis.verdict.demands import DEMANDS, form_of
+from analysis.verdict.demands import DEMANDS
 from harness.cluster.client_security import SECRET
 from harness.cluster.node_settings import OWNED_BY_HARNESS
 from harness.model.scenario import Scenario
+from harness.model.sections.expect import form_of
 from harness.model.worker_kinds import KINDS
 from harness.nemesis.targets import TARGETS
 from harness.nemesis.verbs import VERBS

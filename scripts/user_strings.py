@@ -44,9 +44,9 @@ def texts() -> Iterator[tuple[str, str]]:
 
 def _of_source(file: Path) -> Iterator[tuple[str, str]]:
     tree = ast.parse(file.read_text())
-    # The docstrings of commands are their help; elsewhere they are for whoever reads the code.
-    helps = file.name == "cli.py" or file.parent.name == "command_lines"
-    hidden = set() if helps else {id(node) for node in _docstrings(tree)}
+    # Elsewhere than in commands' help they are for whoever reads the code.
+    helps = file.name == "cli.py"
+    hidden = set() if helps else {id(node) for node in _docstrings(tree) if not _is_help(node)}
     inside = {
         id(part)
         for node in ast.walk(tree)
@@ -67,7 +67,12 @@ def _of_source(file: Path) -> Iterator[tuple[str, str]]:
             yield f"{_where(file)}:{getattr(node, 'lineno', 0)}", " ".join(text.split())
 
 
-def _docstrings(tree: ast.Module) -> Iterator[ast.AST]:
+def _is_help(docstring: ast.expr) -> bool:
+    """Whether it is a command's, whose help ends with an example."""
+    return "\n    kafka-harness " in (_text(docstring) or "") and docstring.col_offset > 0
+
+
+def _docstrings(tree: ast.Module) -> Iterator[ast.expr]:
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list) and body and isinstance(body[0], ast.Expr):

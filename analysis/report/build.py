@@ -33,7 +33,7 @@ from analysis.run_facts.untold import unmeasured_windows
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, final_ends
 from analysis.stories.tell import Told
-from analysis.verdict.demands import Demand, DemandError, Looks, parse, unjudged
+from analysis.verdict.demands import Demand, DemandError, parse
 from analysis.verdict.doubts import doubts
 from analysis.verdict.judge import (
     Counted,
@@ -51,6 +51,7 @@ from analysis.verdict.judge import (
 from analysis.verdict.suspended import past_the_end, short_tables, suspended, unproved
 from harness.model.runs.report import SCHEMA, Report
 from harness.model.runs.report_findings import Counts
+from harness.model.sections.expect import Looks, unjudged
 from harness.model.untold import BEGINS, READ_TIMES
 
 EXAMPLES = 10

@@ -19,7 +19,7 @@ from typing import Any
 
 from analysis.checks.run_row import leaders_of
 from analysis.stored.stored_run import Run
-from analysis.verdict.demands import GAPS
+from harness.model.sections.expect import GAPS
 
 Row = Mapping[str, Any]
 SEEN_LATE_NS = 200_000_000  # who leads is looked at every 50 ms

@@ -24,17 +24,12 @@ from analysis.anomalies import BY_NAME
 from analysis.causes.kinds import Kind
 from analysis.checks.promise import Promise
 from analysis.verdict.demands import (
-    ALONE,
-    COUNTS,
-    GAPS,
-    ISR_TIMES,
-    QUANTILES,
-    SHARES,
     Demand,
     demanded_words,
     level_words,
 )
 from harness.model.exit_codes import INVALID, UNKNOWN, VALID
+from harness.model.sections.expect import ALONE, COUNTS, GAPS, ISR_TIMES, QUANTILES, SHARES
 
 EXIT_CODES = {"valid": VALID, "invalid": INVALID, "unknown": UNKNOWN}
 

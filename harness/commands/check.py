@@ -1,95 +1,98 @@
-"""kafka-harness check: stored runs sealed and checked in one Spark job, each report shown."""
+"""kafka-harness check: stored runs, or two tables of anybody's, and the job of one file."""
 
 from __future__ import annotations
 
-import os
-import shutil
+import shlex
 import sys
-import tempfile
-from collections.abc import Sequence
-from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from rich.console import Console
+import typer
 
-from analysis.spark.ahead import Ahead
-from harness.commands.closing_table import show_how_many_valid, show_report
-from harness.host import system_packages
-from harness.host.java import find_java
-from harness.host.machine import HostError
-from harness.host.unforeseen import details_go_to
-from harness.model.exit_codes import worst
-from harness.model.runs import run_folder
-from harness.model.runs.disk import trouble_with
-from harness.model.runs.run_folder import RunFolder, errors_told
+from harness.commands.options import (
+    RESULTS,
+    AboutTables,
+    Complete,
+    Master,
+    Reads,
+    Results,
+    Runs,
+    Sends,
+    WriteJob,
+    console,
+)
+
+if TYPE_CHECKING:
+    from harness.foreign.folder import Wanted
 
 
-def check_runs(
-    folders: Sequence[RunFolder | str],
-    *,
-    master: str | None,
-    console: Console,
-    ahead: Ahead | None = None,
-) -> int:
-    """Seal and check stored runs in one Spark job, show each report, return the exit code.
+def check(  # each an option of the command
+    runs: Runs = None,
+    sends: Sends = None,
+    reads: Reads = None,
+    complete: Complete = False,
+    about: AboutTables = None,
+    name: Annotated[str, typer.Option(metavar="NAME", help="What tables are called.")] = "tables",
+    write_job: WriteJob = None,
+    master: Master = None,
+    results: Results = RESULTS,
+) -> None:
+    """Check stored runs again, or two tables of anybody's. Needs no cluster.
 
-    A run is a folder, or the URI of one in a store. `ahead`: a Spark session that is starting
-    already.
+    `kafka-harness docs tables` describes tables, what they cannot tell, and the job.
+
+    A URI that Spark reads and writes will do as well: reports then go there.
+
+    kafka-harness check study-1 results/study-2/20261121T120000Z-7
+
+    kafka-harness check s3a://bucket/study-1/20261121T120000Z-7 --master spark://host:7077
+
+    kafka-harness check --sends sends.parquet --reads reads.csv --final-read-is-complete
+
+    kafka-harness check --write-job job.py
     """
-    system_packages.require(["chmod"])  # Spark's file system calls it
-    tell_spark_of_java()
-    here = [folder for folder in folders if isinstance(folder, RunFolder)]
-    for folder in here:
-        with errors_told(folder.path), details_go_to(folder.path):
-            folder.refuse_links()
-            folder.read()
-            _try_to_write(folder)
-    with ExitStack() as stack:
-        stack.enter_context(console.status("checking the history with Spark"))
-        if here:
-            stack.enter_context(errors_told(here[0].path))
-            stack.enter_context(details_go_to(here[0].path))
-        all_here = bool(here) and len(here) == len(folders)
-        ours = all_here and master is None and ahead is None
-        if ours and "pyspark" not in sys.modules:  # else nothing slow is left to import
-            ahead = stack.enter_context(Ahead(scratch=here[0].path))
-            ahead.start()
-        _seal(here)
-        if ahead is not None:
-            ahead.wait_for_imports()
-        from analysis import job  # noqa: PLC0415  slow to import: meanwhile Spark starts
+    from harness.commands.check_runs import check_runs
+    from harness.model.runs.run_folder import find_run
+    from harness.model.runs.uris import as_path, is_uri
 
-        try:
-            places = [each.path if isinstance(each, RunFolder) else each for each in folders]
-            reports = job.check(places, master, ahead=ahead)
-        except job.CheckError as error:
-            raise run_folder.StoreError(str(error)) from None
-        except job.Unreachable as error:
-            raise HostError(str(error)) from None
-    codes = []
-    for where, report in zip(folders, reports, strict=True):
-        show_report(report, where, console)
-        codes.append(int(report["exit_code"]))
-    show_how_many_valid(codes, len(folders), console)
-    return worst(codes)
+    asked = [bool(runs), bool(sends or reads), write_job is not None]
+    if sum(asked) != 1:
+        raise typer.BadParameter("give runs, or --sends and --reads, or --write-job")
+    if write_job is not None:
+        raise typer.Exit(_write_job(write_job, about))
+    if not runs:
+        again = shlex.join(["kafka-harness", *sys.argv[1:]])
+        wanted = _wanted(name, results, about, again)
+        raise typer.Exit(_check_tables((sends, reads), wanted, complete=complete, master=master))
+    if complete or about:
+        raise typer.BadParameter("--final-read-is-complete and --about go with --sends and --reads")
+    folders = [which if is_uri(which) else find_run(as_path(which), results) for which in runs]
+    raise typer.Exit(check_runs(folders, master=master, console=console))
 
 
-def tell_spark_of_java() -> None:
-    """Where Java is, unless it is on the PATH."""
-    if "JAVA_HOME" not in os.environ and shutil.which("java") is None:
-        os.environ["JAVA_HOME"] = str(find_java().path.resolve().parents[1])
+def _wanted(name: str, results: Path, about: Path | None, command: str) -> Wanted:
+    from harness.foreign.about import read_about
+    from harness.foreign.folder import Wanted
+
+    return Wanted(name=name, results=results, command=command, about=read_about(about, {}))
 
 
-def _seal(folders: Sequence[RunFolder]) -> None:
-    """Seal runs."""
-    from harness.history import sealing  # noqa: PLC0415  as slow
+def _check_tables(
+    tables: tuple[str | None, str | None], wanted: Wanted, *, complete: bool, master: str | None
+) -> int:
+    from harness.commands.tables.check_tables import Asked, check_tables
 
-    for folder in folders:
-        with errors_told(folder.path), details_go_to(folder.path):
-            sealing.seal(folder.path)
+    sends, reads = tables
+    if not sends or not reads:
+        raise typer.BadParameter("give both, --sends and --reads")
+    asked = Asked(sends=sends, reads=reads, complete=complete, wanted=wanted, master=master)
+    return check_tables(asked, console)
 
 
-def _try_to_write(folder: RunFolder) -> None:
-    """Whether reports can be written there, before Spark says so in words of its own."""
-    with tempfile.TemporaryDirectory(prefix=".check-", dir=folder.path):
-        if full := trouble_with(folder.path):
-            raise full
+def _write_job(file: Path, about: Path | None) -> int:
+    from harness.commands.tables.write_job import write_job
+    from harness.foreign.about import read_about
+
+    write_job(file, read_about(about, {}))
+    console.print(f"spark-submit {file} --sends TABLE --reads TABLE", markup=False)
+    return 0

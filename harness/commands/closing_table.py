@@ -11,7 +11,6 @@ would steer the terminal is shown instead of obeyed.
 from __future__ import annotations
 
 import contextlib
-import shlex
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,8 +23,7 @@ from rich.text import Text
 from analysis.report.wording import none_words, remarks, told_apart
 from harness.model.exit_codes import FAILED, INTERRUPTED, INVALID, UNKNOWN, VALID
 from harness.model.printable import printable
-from harness.model.runs import json_text
-from harness.model.runs.run_folder import RunFolder, StoreError, errors_told
+from harness.model.runs.run_folder import RunFolder
 
 STYLE = {"valid": "bold green", "invalid": "bold red", "unknown": "bold yellow"}
 # What happened to the data has colours of its own: no verdict's, where anything is known.
@@ -40,29 +38,10 @@ ENDS |= dict.fromkeys(INTERRUPTED, "interrupted")
 OTHER_ENDS = ("invalid", "unknown", "failed", "interrupted", "not begun")
 
 
-def show_stored_report(folder: RunFolder, console: Console) -> None:
-    """The same of a run that was checked before. Raises StoreError."""
-    file = folder.path / "report.json"
-    if not file.exists():
-        raise StoreError(f"{folder.path}: not checked yet: {_check_of(folder)}")
-    try:
-        with errors_told(file), console.capture() as printed:
-            show_report(json_text.loads(json_text.read_bytes(file)), folder, console)
-    except (LookupError, TypeError, ValueError, AttributeError):
-        raise StoreError(
-            f"{file}: not a report of this version: {_check_of(folder)} makes it anew"
-        ) from None
-    console.file.write(printed.get())
-
-
-def _check_of(folder: RunFolder) -> str:
-    return f"`kafka-harness check {shlex.quote(str(folder.path))}`"
-
-
 def show_report(report: dict[str, Any], folder: RunFolder | str, console: Console) -> None:
     """The labels, the sentence, anomalies, demands, windows, the page, the command to run it
     again. `folder`: the run's, or its URI."""
-    from harness.model.runs.report import Report  # noqa: PLC0415  slow: Spark starts before
+    from harness.model.runs.report import Report
 
     verdict, outcome = report["verdict"], report["outcome"]
     console.print()

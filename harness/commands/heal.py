@@ -12,22 +12,76 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from rich.console import Console
 
-from harness.cluster.backends import BACKENDS
-from harness.cluster.ownership import Orphan
-from harness.commands.closing_table import plain, shown
-from harness.host.namespaces import living
+from harness.commands import completion
+from harness.commands.options import RESULTS, Results, console
 from harness.model.exit_codes import FAILED, VALID
-from harness.model.runs import run_folder
-from harness.model.runs.run_folder import RunFolder
-from harness.model.scenario import ScenarioError
-from harness.nemesis import undo_record
-from harness.nemesis.faults.command import finished
-from harness.nemesis.verb import LeftCommand
-from harness.nemesis.verbs import VERBS
+
+if TYPE_CHECKING:
+    from harness.cluster.ownership import Orphan
+    from harness.model.runs.run_folder import RunFolder
+    from harness.nemesis.verb import LeftCommand
+
+
+def heal(
+    run: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[RUN]",
+            help="A run folder, a run id, or a scenario (latest run).",
+            autocompletion=completion.runs,
+        ),
+    ] = None,
+    backend: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="With --cluster: its backend.",
+            autocompletion=completion.backends,
+        ),
+    ] = "docker",
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="A compose project or a namespace, instead of a run."),
+    ] = None,
+    down: Annotated[bool, typer.Option("--down", help="Then remove the cluster.")] = False,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Allow what the run's folder names: `command` its heal commands, which are "
+            "printed before; an address or a file what is to be reached or opened.",
+        ),
+    ] = None,
+    results: Results = RESULTS,
+) -> None:
+    """Undo the faults that a killed harness left in force.
+
+    Docker and Kubernetes clusters are found by their labels, from any machine.
+    Outstanding heal commands of the verb `command` are printed, and run with --allow command.
+
+    kafka-harness heal study-1
+
+    kafka-harness heal --backend kubernetes --cluster NAMESPACE --down
+    """
+    from harness.cluster.ownership import Orphan
+    from harness.host.unforeseen import details_go_to
+    from harness.model.runs.run_folder import errors_told, find_run
+    from harness.model.scenario import ScenarioError
+
+    if (run is None) == (cluster is None):
+        raise ScenarioError("heal: give either a run or --cluster NAME")
+    if run is not None:
+        folder = find_run(run, results)
+        with errors_told(folder.path), details_go_to(folder.path):
+            code = heal_run(folder, console, down=down, allow=allow or ())
+        raise typer.Exit(code)
+    orphan = Orphan(record=None, name=cluster, down=down)
+    raise typer.Exit(heal_cluster(backend, orphan, console))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,9 +96,16 @@ class Left:
 def heal_run(folder: RunFolder, console: Console, *, down: bool, allow: Sequence[str] = ()) -> int:
     """Undo what a run left in force because its harness was killed; 255 where something must be
     allowed first. Raises StoreError, and ClusterError where its cluster cannot be reached."""
+    from harness.cluster.backends import BACKENDS
+    from harness.cluster.ownership import Orphan
+    from harness.commands.closing_table import shown
+    from harness.host.namespaces import living
+    from harness.model.runs.run_folder import StoreError
+    from harness.nemesis import undo_record
+
     record = folder.read()
     if pids := living(folder.path):
-        raise run_folder.StoreError(
+        raise StoreError(
             f"{shown(folder.path)}: the run is still running (process {pids[0]}); stop it with "
             "Ctrl-C or SIGTERM, and it heals its faults itself"
         )
@@ -78,6 +139,8 @@ def _left(
 ) -> Left:
     """What must be run for it: nothing for what ended with its namespaces, and for verbs that the
     backend undoes; a verb that this version does not have is the backend's too."""
+    from harness.nemesis.verbs import VERBS
+
     verb = VERBS.get(fault["verb"])
     commands = verb.left_commands if verb is not None and not enclosed else None
     return Left(
@@ -89,6 +152,8 @@ def _left(
 
 def _asked_for(left: Left, folder: RunFolder) -> Iterator[str]:
     """What would have to be run, in full, and how to have it run."""
+    from harness.commands.closing_table import shown
+
     for command in left.commands:
         yield f"{command.node}: not run, as the run's folder says it: {shlex.join(command.argv)}"
     yield (
@@ -99,6 +164,8 @@ def _asked_for(left: Left, folder: RunFolder) -> Iterator[str]:
 
 def _carried_out(left: Left) -> Iterator[str]:
     """Run what is allowed; what was done. Raises ClusterError."""
+    from harness.nemesis.faults.command import finished
+
     for command in left.commands:
         yield f"{command.node}: running: {shlex.join(command.argv)}"
         last = finished("heal", command.node, command.argv, command.limit_s)
@@ -109,6 +176,8 @@ def _carried_out(left: Left) -> Iterator[str]:
 
 
 def _written_down(folder: RunFolder, healed: Sequence[Left]) -> None:
+    from harness.nemesis import undo_record
+
     if healed:
         record = undo_record.Undo(folder.path)
         for each in healed:
@@ -117,6 +186,9 @@ def _written_down(folder: RunFolder, healed: Sequence[Left]) -> None:
 
 def heal_cluster(backend: str, orphan: Orphan, console: Console) -> int:
     """The same by what is left in the cluster itself, wherever its run was."""
+    from harness.cluster.backends import BACKENDS
+    from harness.model.scenario import ScenarioError
+
     if backend not in BACKENDS:
         raise ScenarioError(f"--backend {backend}: unknown; choose one of {', '.join(BACKENDS)}")
     for line in BACKENDS[backend].heal(orphan):
@@ -125,4 +197,6 @@ def heal_cluster(backend: str, orphan: Orphan, console: Console) -> int:
 
 
 def _say(console: Console, line: str) -> None:
+    from harness.commands.closing_table import plain
+
     console.print(plain(line))

@@ -8,21 +8,29 @@ from __future__ import annotations
 
 import re
 import shlex
-from importlib.resources import files
+import sys
 from pathlib import Path
+from typing import Annotated
 
-from rich.console import Console
+import typer
 
-from harness.model.scenario import ScenarioError
-from harness.scenario.file import shipped
+from harness.commands.options import console
 
 SCHEMA = "kafka-harness.schema.json"  # as the first line of the starting file has it
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 TAKEN = ("latest",)  # the link to the newest run, in results/
 
 
-def write_new(name: str, console: Console) -> None:
-    """Write the starting file. Raises ScenarioError where it cannot be."""
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="NAME.toml is written here.")],
+) -> None:
+    """Write a commented scenario to start from.
+
+    kafka-harness new what-if
+    """
+    from harness.model.scenario import ScenarioError
+    from harness.scenario.file import shipped
+
     name = name.removesuffix(".toml")
     if not NAME.fullmatch(name):
         raise ScenarioError(
@@ -36,25 +44,32 @@ def write_new(name: str, console: Console) -> None:
     console.print(f"{file} written; next: kafka-harness show {shlex.quote(str(file))}")
     schema = Path(SCHEMA)
     if not schema.exists():
-        _write(schema, schema_text())
+        _write(schema, _resource("scenario.schema.json"))
         console.print(f"{schema} written: editors complete and check scenarios by it")
-    elif schema.read_bytes() != schema_text().encode():
+    elif schema.read_bytes() != _resource("scenario.schema.json").encode():
         console.print(
             f"note: {schema} is another release's: kafka-harness schema > {schema}", style="yellow"
         )
 
 
-def schema_text() -> str:
-    """The JSON Schema of scenario files."""
-    return _resource("scenario.schema.json")
+def schema() -> None:
+    """Print the JSON Schema of scenario files, by which editors complete them.
+
+    kafka-harness schema > scenario.schema.json
+    """
+    sys.stdout.write(_resource("scenario.schema.json"))
 
 
 def _resource(name: str) -> str:
+    from importlib.resources import files
+
     return (files("harness.scenario") / name).read_text(encoding="utf-8")
 
 
 def _write(file: Path, text: str) -> None:
     """A file that was not there."""
+    from harness.model.scenario import ScenarioError
+
     try:
         with file.open("x", encoding="utf-8") as opened:
             opened.write(text)

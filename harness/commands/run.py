@@ -1,272 +1,236 @@
-"""What the commands do around a run: its folder, its namespaces, the check and the closing table.
+"""kafka-harness run: scenarios carried out, one after the other, and checked.
 
-The run itself happens in a child (on the local backend inside private namespaces); this side owns
-the run's folder, outlives whatever happens to the child, seals the history and has it checked.
+`--matrix` runs every combination of some settings' values, and shows one table at the end.
+
+    kafka-harness run my.toml --matrix producer.acks=1,all --matrix workload.rate=1,9 --repeat 5
+
+Cells take turns, so that a matrix cut short has something of each.
 """
 
 from __future__ import annotations
 
-import contextlib
-import platform
-import shlex
-import sys
-import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated
 
-import confluent_kafka
+import typer
 from rich.console import Console
+from rich.table import Table
 
-from analysis.spark.ahead import Ahead, Rehearsal
-from harness import release
-from harness.cluster.backends import BACKENDS, absent
-from harness.cluster.local.backend import home_of
-from harness.cluster.nodes import ClusterError
-from harness.commands.annotations import annotate
-from harness.commands.check import check_runs, tell_spark_of_java
-from harness.commands.closing_table import show_how_many_valid, shown
-from harness.commands.copy_to import Copies, copy_run
-from harness.commands.host.fetch_kafka import fetch_kafka, make_ready
-from harness.history import sealing
-from harness.host import machine, system_packages
-from harness.host.java import find_java
-from harness.host.machine import HostError
-from harness.host.namespaces import run_beside, run_enclosed
-from harness.host.unforeseen import details_go_to
-from harness.model.client_settings import acks_of, of_one_generation
-from harness.model.exit_codes import FAILED, INTERRUPTED, worst
-from harness.model.runs import run_folder
-from harness.model.runs.disk import disk_told
-from harness.model.runs.run_folder import RunFolder
-from harness.model.runs.run_record import RunRecord
-from harness.model.scenario import ScenarioError
-from harness.model.worker_kinds import KINDS, asked_for
-from harness.run.progress import Screen
-from harness.scenario.prepare import Prepared, Request, prepare
+from harness.commands import completion
+from harness.commands.options import (
+    RESULTS,
+    Backend,
+    ClientDefaults,
+    ConsumerConfig,
+    KafkaHome,
+    ProducerConfig,
+    Results,
+    Scenarios,
+    Seed,
+    ServerProperties,
+    Sets,
+    TimeLimit,
+    TopicConfig,
+    Unpinned,
+    console,
+    settings,
+)
+from harness.model.exit_codes import INTERRUPTED, worst
+
+if TYPE_CHECKING:
+    from harness.commands.copy_to import Copies
+    from harness.model.campaigns.matrix import Place
+    from harness.model.runs.ledger import Line
+    from harness.scenario.prepare import Prepared
 
 
-def prepare_run(request: Request) -> Prepared:
-    """A request resolved, its demands understood: they are the checker's words."""
-    from analysis.run_facts.placement import placed_by_kafka  # noqa: PLC0415
-    from analysis.verdict.demands import (  # noqa: PLC0415
-        DemandError,
-        Looks,
-        parse,
-        unjudged,
+Allow = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="Allow faults on an existing cluster: its namespace, or the first "
+        "address of backend.external.bootstrap.",
+    ),
+]
+Keep = Annotated[bool, typer.Option("--keep", help="Keep the nodes' data directories.")]
+NoCheck = Annotated[bool, typer.Option("--no-check", help="Record, do not check.")]
+CopyTo = Annotated[
+    str | None,
+    typer.Option(metavar="URI", help="Also copy each run: s3://bucket/x, or a folder."),
+]
+Matrix = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PATH=A,B",
+        help="Run with each of these values, and end with one table: producer.acks=1,all. "
+        "Repeatable: every combination.",
+        autocompletion=completion.keys,
+    ),
+]
+Kafkas = Annotated[
+    str,
+    typer.Option(
+        metavar="A,B",
+        help="Kafka's release, or a line as 4.4; several are short for --matrix cluster.kafka=A,B.",
+        autocompletion=completion.releases,
+    ),
+]
+
+
+def run(
+    scenarios: Scenarios,
+    backend: Backend = "local",
+    seed: Seed = None,
+    repeat: Annotated[int, typer.Option(metavar="N", min=1, help="Runs of each scenario.")] = 1,
+    sets: Sets = None,
+    producer_config: ProducerConfig = None,
+    consumer_config: ConsumerConfig = None,
+    server_properties: ServerProperties = None,
+    topic_config: TopicConfig = None,
+    client_defaults: ClientDefaults = None,
+    kafka: Kafkas = "",
+    kafka_home: KafkaHome = None,
+    unpinned: Unpinned = False,
+    time_limit: TimeLimit = None,
+    results: Results = RESULTS,
+    allow: Allow = None,
+    keep: Keep = False,
+    no_check: NoCheck = False,
+    copy_to: CopyTo = None,
+    matrix: Matrix = None,
+) -> None:
+    """Run scenarios on a fresh cluster each, check what was recorded, and report.
+
+    kafka-harness run my.toml --matrix producer.acks=1,all --repeat 5
+
+    kafka-harness run study-1 --seed 42 --producer-config application.yml
+
+    kafka-harness run study-1 --kafka 3.9,4.4
+    """
+    from harness.commands.carry_out import carry_out_runs, prepare_runs
+    from harness.commands.copy_to import destination
+    from harness.scenario.prepare import Request
+
+    axes, kafka = _with_releases(matrix, kafka)
+    if axes and no_check:
+        raise typer.BadParameter("--matrix ends with what its runs were found to be: it checks")
+    cells, given = cells_of(scenarios, axes), settings(sets, client_defaults, kafka)
+    one = Request(
+        scenario="",
+        seed=_any_seed() if seed is None else seed,
+        backend=backend,
+        producer_config=producer_config,
+        consumer_config=consumer_config,
+        server_properties=server_properties,
+        topic_config=topic_config,
+        kafka_home=kafka_home,
+        unpinned=unpinned,
+        time_limit_s=time_limit,
+        keep=keep,
+        allow=tuple(allow or ()),
     )
+    requests = [one.of(cell, number, given) for number in range(repeat) for cell in cells]
+    prepared = prepare_runs(requests, console)
+    copies = destination(copy_to) if copy_to else None
+    if axes:
+        raise typer.Exit(run_matrix(cells, prepared, results, copies=copies, console=console))
+    code = carry_out_runs(prepared, results, check=not no_check, copies=copies, console=console)
+    raise typer.Exit(code)
 
-    resolved = prepare(request)
-    scenario = resolved.scenario
+
+def _any_seed() -> int:
+    import secrets
+
+    return secrets.randbelow(1_000_000)
+
+
+def _with_releases(matrix: list[str] | None, kafka: str) -> tuple[list[str], str]:
+    """What is to be varied, several releases too, and the release of all runs otherwise."""
+    several = [f"cluster.kafka={kafka}"] if "," in kafka else []
+    return [*(matrix or []), *several], "" if several else kafka
+
+
+def cells_of(scenarios: Sequence[str], matrix: Sequence[str]) -> list[Place]:
+    """The scenarios with every combination of what `--matrix` was given; without it the scenarios
+    as they are. Raises ScenarioError."""
+    from harness.model.campaigns.matrix import Place, places
+    from harness.model.scenario import ScenarioError
+    from harness.scenario.overrides import whole
+
+    if not matrix:
+        return [Place(scenario=name, settings={}) for name in scenarios]
+    axes: dict[str, Sequence[object]] = {}
+    for text in matrix:
+        path, sign, values = text.partition("=")
+        if not sign or not path.strip():
+            raise ScenarioError(f"--matrix {text!r}: write path=a,b, as in producer.acks=1,all")
+        key = whole(path)
+        if key in axes:
+            raise ScenarioError(f"--matrix {text!r}: {key} is there twice: give all values at once")
+        axes[key] = _values(key, values)
     try:
-        demands = parse(scenario.expect)
-    except DemandError as error:
-        raise ScenarioError(f"{request.scenario}: {error}") from None
-    work = scenario.workload
-    kinds = [KINDS[name] for name in asked_for(work)]
-    looks = Looks(
-        tailing=any(kind.follows for kind in kinds),
-        grouped=any(kind.member for kind in kinds),
-        generations=of_one_generation(work.consumer),
-        watched=scenario.check.watermarks,
-        placed=placed_by_kafka(resolved.record.model_dump(mode="json")),
-    )
-    for name, why in unjudged(demands, acks_of(work.producer), looks):
-        if not request.files or name in resolved.set_demands:
-            raise ScenarioError(f"{request.scenario}: expect.{name}: {why}; remove this demand")
-        resolved = resolved.without_demand(name, why)
-    return resolved
+        return places(scenarios, axes)
+    except ScenarioError as error:
+        raise ScenarioError(f"--matrix: {error}") from None
 
 
-def prepare_runs(requests: Sequence[Request], console: Console) -> list[Prepared]:
-    """All of them, with the Kafka that they ask for: one that is refused lets none start."""
-    for request in requests:
-        fetch_kafka(request, console)
-    return [prepare_run(request) for request in requests]
+def _values(path: str, text: str) -> Sequence[object]:
+    """Values between commas, or a list as TOML has it, for values that have commas themselves."""
+    from harness.scenario.overrides import parse_value
+
+    whole_text = parse_value(text)
+    if isinstance(whole_text, list):
+        return whole_text
+    return [parse_value(each.strip(), path) for each in text.split(",") if each.strip()]
 
 
-def carry_out_runs(
+def run_matrix(
+    cells: Sequence[Place],
     prepared: Sequence[Prepared],
     results: Path,
     *,
-    check: bool,
     copies: Copies | None,
     console: Console,
 ) -> int:
-    """Carry out prepared runs, one after the other until one is interrupted: the exit code."""
-    ended = [
-        (carried.code, carried.copied)
-        for carried in each_carried_out(
-            prepared, results, check=check, copies=copies, console=console
-        )
-    ]
-    if check:
-        show_how_many_valid([code for code, _ in ended], len(prepared), console)
-    return worst([code for both in ended for code in both])
+    """Carry out the runs, which take turns by cell, check them, and show the table; the worst exit
+    code."""
+    from harness.commands.campaigns.lines import line_of
+    from harness.commands.carry_out import each_carried_out
+    from harness.commands.closing_table import show_how_many_valid
+
+    lines: dict[str, list[Line]] = {cell.name: [] for cell in cells}
+    codes: list[int] = []
+    copied: list[int] = []
+    runs = each_carried_out(prepared, results, check=True, copies=copies, console=console)
+    for number, run in enumerate(runs):
+        codes.append(run.code)
+        copied.append(run.copied)
+        if run.code not in INTERRUPTED:
+            lines[cells[number % len(cells)].name].append(line_of(run.folder, run.code))
+    console.print()
+    console.print(_table(cells, lines))
+    show_how_many_valid(codes, len(prepared), console)
+    return worst([*codes, *copied])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Carried:
-    """A run that was carried out: its exit code, that of its copy, and its folder."""
+def _table(cells: Sequence[Place], lines: dict[str, list[Line]]) -> Table:
+    """A row for each cell: its scenario where there are several, its settings, what was seen."""
+    from analysis.studies.matrix_rows import HEADS, row
+    from harness.commands.closing_table import plain
+    from harness.model.campaigns.matrix import short
+    from harness.model.kafka_text import kafka_text
 
-    code: int
-    copied: int
-    folder: RunFolder
-
-
-def each_carried_out(
-    prepared: Sequence[Prepared],
-    results: Path,
-    *,
-    check: bool,
-    copies: Copies | None,
-    console: Console,
-) -> Iterator[Carried]:
-    """The same, one by one."""
-    for each in prepared:
-        code, folder = carry_out_run(each, results, check=check, console=console)
-        yield Carried(code=code, copied=copy_run(folder, copies, console), folder=folder)
-        if code in INTERRUPTED:
-            break
-
-
-def carry_out_run(
-    prepared: Prepared, results: Path, *, check: bool, console: Console
-) -> tuple[int, RunFolder]:
-    """Carry out one prepared run and, unless told otherwise, check it: exit code and folder.
-
-    Raises ClusterError or HostError, before there is a folder, where its backend is not to be had.
-    """
-    record = prepared.record
-    _check_host(record)
-    screen = Screen(console)
-    screen.say(f"seed {record.seed}", style="bold")
-    folder = run_folder.create(results, record.scenario.name, record.seed)
-    with details_go_to(folder.path), disk_told(folder.path):
-        code = _carried_out(prepared, folder, check=check, screen=screen)
-    annotate(code, record.scenario.name, record.seed, console)
-    return code, folder
-
-
-def _check_host(record: RunRecord) -> None:
-    """Refuse a run whose nodes nothing here could start."""
-    if BACKENDS[record.backend].enclosed:
-        system_packages.require(system_packages.PROGRAMS)
-        home_of(record)
-        find_java()
-    context = record.scenario.backend.kubernetes.context
-    if why := absent(record.backend, {"backend.kubernetes.context": context}):
-        raise ClusterError(why)
-
-
-def _carried_out(prepared: Prepared, folder: RunFolder, *, check: bool, screen: Screen) -> int:
-    """The run's exit code."""
-    record = prepared.record
-    folder.write(record.changed(**_at_start(folder)))
-    screen.say(f"{record.scenario.title}: {shown(folder.path)}")
-    for note in prepared.notes:
-        screen.say(f"note: {note}", style="yellow")
-    for line in prepared.layers:
-        screen.say(line)
-    for step in prepared.steps:
-        screen.say(f"plan: step {step.step} {step.describe()}")
-    backend = BACKENDS[record.backend]
-    if backend.enclosed:
-        _make_ready(record, screen)
-    inner = [sys.executable, "-P", "-m", "harness.run", str(folder.path)]
-    start = run_enclosed if backend.enclosed else run_beside
-    with _Checker(folder, wanted=check) as checker:
-        code = _ended(folder, start(inner, meanwhile=checker.look))
-        if code not in INTERRUPTED and check and _has_history(folder):
-            return worst([code, checker.check(screen.console)])
-    with contextlib.suppress(sealing.HistoryError):
-        sealing.seal(folder.path)
-    where = shown(folder.path)
-    screen.say(f"stored in {where}; check it with `kafka-harness check {shlex.quote(where)}`")
-    return code
-
-
-class _Checker(contextlib.ExitStack):
-    """Starts Spark once the run's load is over, beside healing and the final read; then checks."""
-
-    def __init__(self, folder: RunFolder, *, wanted: bool) -> None:
-        super().__init__()
-        self._folder, self._waits = folder, wanted
-        self._ahead: Ahead | None = None
-        self._seen_ns = 0
-
-    def look(self) -> None:
-        """Start Spark if the load is over; called again and again while the run goes on."""
-        if not self._waits:
-            return
-        if self._load_is_over():
-            self._waits = False
-            tell_spark_of_java()
-            self._ahead = self.enter_context(Ahead(scratch=self._folder.path, rehearsal=_rehearsal))
-            self._ahead.start()
-
-    def _load_is_over(self) -> bool:
-        changed_ns = self._folder.changed_ns()
-        if changed_ns == self._seen_ns:
-            return False
-        self._seen_ns = changed_ns
-        return any(phase.name == "load" for phase in self._folder.read().phases)
-
-    def check(self, console: Console) -> int:
-        """Check the run and show its report; the exit code."""
-        return check_runs([self._folder], master=None, console=console, ahead=self._ahead)
-
-
-def _rehearsal() -> Rehearsal:
-    from analysis.train_archive import rehearse  # noqa: PLC0415  slow to import: in Spark's thread
-
-    return rehearse
-
-
-def _make_ready(record: RunRecord, screen: Screen) -> None:
-    """What a Kafka has not yet; without it nodes only start slower, or say why not."""
-    try:
-        make_ready(home_of(record), record.scenario.cluster, screen.say)
-    except HostError as error:
-        screen.say(str(error), style="yellow")
-
-
-def _at_start(folder: RunFolder) -> dict[str, Any]:
-    now = datetime.now(UTC)
-    return {
-        "run_id": folder.run_id,
-        "started_utc": now.isoformat(),
-        "ended_utc": None,
-        "clock": {"monotonic_ns": time.monotonic_ns(), "utc": now.isoformat()},
-        "versions": {
-            "kafka_harness": release.version(),
-            "kafka_harness_commit": release.commit(),
-            "python": platform.python_version(),
-            "confluent_kafka": confluent_kafka.__version__,
-            "librdkafka": confluent_kafka.libversion()[0],
-        },
-        "host": {**machine.describe(), "cpu_starvation": None},  # known when the run ends in order
-        "workers": [],
-        "phases": [],
-        "nodes": {},
-    }
-
-
-def _ended(folder: RunFolder, code: int) -> int:
-    """Mark a run incomplete whose inner harness could not do so itself."""
-    record = folder.read()
-    if record.state != "running":
-        return code
-    why = f"the run's process ended with exit code {code} and gave no reason"
-    folder.update(
-        state="incomplete",
-        ended_utc=datetime.now(UTC).isoformat(),
-        failure={"phase": "unknown", "error": why},
-    )
-    return code if code in INTERRUPTED else FAILED
-
-
-def _has_history(folder: RunFolder) -> bool:
-    return any(folder.history.glob("*.seg"))
+    several = len({cell.scenario for cell in cells}) > 1
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for head in (
+        *(["scenario"] if several else []),
+        *map(short, cells[0].settings),
+        *HEADS.values(),
+    ):
+        table.add_column(head)
+    for cell in cells:
+        settings = map(kafka_text, cell.settings.values())
+        names = [cell.scenario] if several else []
+        table.add_row(*map(plain, [*names, *settings, *row(lines[cell.name]).values()]))
+    return table

@@ -8,29 +8,74 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
-from harness.cluster.backends import build
-from harness.cluster.capabilities import Cluster
-from harness.cluster.local.node_files import private_tmpfs
-from harness.cluster.nodes import ClusterError, brokers, controllers, zookeepers
-from harness.host.machine import HostError
-from harness.host.namespaces import run_enclosed
-from harness.host.output import outlive_readers
+import typer
+
+from harness.commands.options import (
+    Kafka,
+    KafkaHome,
+    OneScenario,
+    ServerProperties,
+    Sets,
+    Unpinned,
+    console,
+    settings,
+)
 from harness.model.exit_codes import FAILED, VALID, interrupted
-from harness.model.runs.run_folder import RunFolder
-from harness.model.runs.run_record import RunRecord, parse
-from harness.model.scenario import ScenarioError
-from harness.run.interrupts import Stopped, heed, stop_on_signals
-from harness.run.progress import Screen
-from harness.run.suspects import explained
-from harness.scenario.prepare import Prepared
+from harness.run.interrupts import Stopped
+
+if TYPE_CHECKING:
+    from harness.cluster.capabilities import Cluster
+    from harness.model.runs.run_folder import RunFolder
+    from harness.model.runs.run_record import RunRecord
+    from harness.run.progress import Screen
+    from harness.scenario.prepare import Prepared
+
 
 SILENT_S, END_LIMIT_S = 0.5, 10.0  # of a program that was told to end
+
+
+def up(
+    scenario: OneScenario,
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[-- COMMAND…]", help="Run this instead of a shell, then end."),
+    ] = None,
+    sets: Sets = None,
+    server_properties: ServerProperties = None,
+    kafka: Kafka = "",
+    kafka_home: KafkaHome = None,
+    unpinned: Unpinned = False,
+) -> None:
+    """Start a scenario's cluster in the foreground, with a shell inside its network.
+
+    The variables KAFKA and ZOOKEEPER, or CONTROLLERS, hold the addresses.
+
+    kafka-harness up baseline -- python my-script.py
+    """
+    from harness.commands.host.fetch_kafka import fetch_kafka
+    from harness.scenario.prepare import Request, prepare
+
+    request = Request(
+        scenario=scenario,
+        seed=0,
+        settings=settings(sets, kafka=kafka),
+        server_properties=server_properties,
+        kafka_home=kafka_home,
+        unpinned=unpinned,
+    )
+    fetch_kafka(request, console)
+    raise typer.Exit(hold_up(prepare(request), command or []))
 
 
 def hold_up(prepared: Prepared, command: Sequence[str]) -> int:
     """The scenario's cluster in the foreground until its shell or command, TERM or INT ends it.
     Raises ScenarioError for a command that is no program."""
+    from harness.host.namespaces import run_enclosed
+    from harness.model.scenario import ScenarioError
+    from harness.run.progress import Screen
+
     if command and shutil.which(command[0]) is None:
         raise ScenarioError(f"{command[0]}: no such program: give its path, or a name on PATH")
     for note in prepared.notes:
@@ -42,6 +87,16 @@ def hold_up(prepared: Prepared, command: Sequence[str]) -> int:
 def main() -> None:
     """`python -m harness.commands.up RECORD [COMMAND…]`: start, print addresses, give a shell,
     close."""
+    from harness.cluster.local.node_files import private_tmpfs
+    from harness.cluster.nodes import ClusterError
+    from harness.host.machine import HostError
+    from harness.host.output import outlive_readers
+    from harness.model.runs.run_folder import RunFolder
+    from harness.model.runs.run_record import parse
+    from harness.run.interrupts import heed, stop_on_signals
+    from harness.run.progress import Screen
+    from harness.run.suspects import explained
+
     outlive_readers()
     screen = Screen()
     stop_on_signals()
@@ -64,6 +119,8 @@ def main() -> None:
 
 def _held_up(record: RunRecord, folder: RunFolder, screen: Screen) -> int:
     """The exit code, once the cluster is closed."""
+    from harness.cluster.backends import build
+
     cluster = build(folder, record)
     try:
         cluster.start()
@@ -87,6 +144,8 @@ def _print_addresses(cluster: Cluster, folder: RunFolder, screen: Screen) -> Non
 
 def _addresses(cluster: Cluster) -> dict[str, str]:
     """What clients and tools are given, by its variable."""
+    from harness.cluster.nodes import brokers, controllers, zookeepers
+
     nodes = cluster.nodes
     found = {
         "KAFKA": [n.endpoint for n in brokers(nodes)],

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import UTC, datetime
 
 from harness.cluster.nodes import ClusterError
@@ -19,10 +19,13 @@ from harness.model.exit_codes import FAILED, VALID, interrupted
 from harness.model.runs.disk import disk_told, trouble_with
 from harness.model.runs.run_folder import RunFolder
 from harness.model.runs.run_record import FailureRecord, PhaseRecord, StarvationRecord
-from harness.run.experiment import story
+from harness.run.aftermath import await_recovery, final_read
 from harness.run.interrupts import Stopped, heed
+from harness.run.load.load_phase import conduct, in_a_line
+from harness.run.load.start import start_workers, warm_up
 from harness.run.progress import Screen
 from harness.run.run_context import Run
+from harness.run.set_up import set_up
 from harness.run.suspects import explained
 from harness.waiting import WaitTimeout
 
@@ -100,3 +103,27 @@ def _ended(run: Run, phases: Phases) -> tuple[int, str | None, str]:
     except (HostError, OSError) as error:
         return FAILED, run.told(error), ""
     return VALID, None, ""
+
+
+def story(
+    run: Run, phase: Callable[[str, str], AbstractContextManager[None]], closing: ExitStack
+) -> None:
+    """What happens in a run, in order, each step with what the one before returned.
+
+    What a step opens is put on `closing`, which closes in reverse order on every way out: faults
+    are healed first, then the workers end, then the cluster is no longer watched, then the nodes
+    go.
+    """
+    with phase("set-up", "starting the cluster"):
+        running = set_up(run, closing)
+        load = start_workers(running, closing)
+    with phase("warm-up", "waiting for the first acks and reads"):
+        warm_up(load)
+    with phase("load", in_a_line(run.record)):
+        conduct(load, closing)
+    with phase("heal", "load ended; waiting until every ISR is full and log ends are stable"):
+        await_recovery(running)
+    with phase("final-read", "reading every partition from its start to its end"):
+        final_read(load)
+    with phase("collect", "closing the cluster"):
+        closing.close()

@@ -25,7 +25,7 @@ from harness.history.recorder import Lines
 from harness.model.runs.run_record import NodeRecord, NodeSettings, RunRecord
 from harness.nemesis.plan import prepared_for, requirements
 from harness.run import topic, watermark_sampler
-from harness.run.evidence.start import keeper_of
+from harness.run.evidence.keeper import keeper_of
 from harness.run.run_context import Run, Running
 from harness.scenario.rules import setting_of
 

@@ -28,14 +28,35 @@ from kafka.protocol.admin import (
     ElectLeadersRequest,
     ListPartitionReassignmentsRequest,
 )
+from kafka.protocol.api_message import ApiMessage
 from kafka.protocol.metadata import MetadataRequest
 
-from harness.cluster.admin.voter_messages import AddRaftVoterRequest, RemoveRaftVoterRequest
 from harness.cluster.nodes import Node, NotInTime, brokers
 from harness.cluster.view.brokers import VERSION, Answer, answer_of
 from harness.cluster.view.connection import Link, Unanswered
 from harness.cluster.view.quorum import metadata_log
 from harness.cluster.view.state import Blind
+
+# kafka-python makes its classes of JSON files, and has none of who votes in KRaft's quorum
+# (KIP-853). These are Kafka 3.9's, clients/src/main/resources/common/message.
+_FOLDER = "harness.cluster.admin.messages"
+
+
+class AddRaftVoterRequest(ApiMessage, load_json=_FOLDER):  # type: ignore[misc,call-arg]
+    """Let a controller vote that follows the quorum's log."""
+
+
+class AddRaftVoterResponse(ApiMessage, load_json=_FOLDER):  # type: ignore[misc,call-arg]
+    """What came of it."""
+
+
+class RemoveRaftVoterRequest(ApiMessage, load_json=_FOLDER):  # type: ignore[misc,call-arg]
+    """Let a controller vote no more."""
+
+
+class RemoveRaftVoterResponse(ApiMessage, load_json=_FOLDER):  # type: ignore[misc,call-arg]
+    """What came of it."""
+
 
 Election = Literal["preferred", "unclean"]
 _ELECTIONS: Mapping[Election, int] = {"preferred": 0, "unclean": 1}

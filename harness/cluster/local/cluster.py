@@ -9,7 +9,6 @@ every node (and for the clients) a network namespace with one veth to it, at a f
     network.py           bridge and namespaces, and programs in them
     node_files.py        data, settings and clocks, on a tmpfs of the run's
     node_processes.py    the JVMs and their logs
-    tracers.py           strace attached to them
     launch_modes.py      the ways in which they are started for the sake of faults
 
 The network has no route out, and whatever ends the run takes all of it along.
@@ -17,6 +16,7 @@ The network has no route out, and whatever ends the run takes all of it along.
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 from collections.abc import Callable, Sequence
@@ -29,7 +29,6 @@ from harness.cluster.capabilities import Cluster, Dump, NodeState, Requirements
 from harness.cluster.local import launch_modes, network
 from harness.cluster.local.node_files import NodeFiles
 from harness.cluster.local.node_processes import NodeProcesses
-from harness.cluster.local.tracers import Tracers
 from harness.cluster.nodes import PASSING, ClusterError, Node, brokers, zookeepers
 from harness.cluster.startup import await_up, keeper_serves
 from harness.distribution.kafka_home import KafkaHome
@@ -208,3 +207,41 @@ class LocalCluster(Cluster):
             last_lines=partial(self._processes.last_lines, node),
             every_s=ASK_EVERY_S,
         )
+
+
+class Tracers:
+    """strace attached to nodes' running processes, to delay or fail their system calls: at most one
+    for each node."""
+
+    def __init__(self, processes: NodeProcesses, files: NodeFiles) -> None:
+        self._processes, self._files = processes, files
+        self._attached: dict[str, subprocess.Popen[bytes]] = {}
+
+    def attach(self, node: Node, options: Sequence[str]) -> None:
+        """Attach strace; its output goes to a file of its own, anew each time. Raises
+        ClusterError when the node has no process."""
+        process = self._processes.required(node)
+        output = self._files.tampered(node)
+        output.unlink(missing_ok=True)
+        quiet = ("-f", "-qq", "-y", "-s", "0", "-o", str(output))
+        self._attached[node.name] = subprocess.Popen(
+            ["strace", *quiet, *options, "-p", str(process.pid)], stdin=subprocess.DEVNULL
+        )
+
+    def printed(self, node: Node) -> str:
+        """The lines of the strace that was attached last."""
+        output = self._files.tampered(node)
+        return output.read_text(errors="replace") if output.exists() else ""
+
+    def detach(self, node: Node) -> None:
+        """TERM makes strace detach from every thread before it ends; safe when there is none."""
+        tracer = self._attached.pop(node.name, None)
+        if tracer is not None:
+            tracer.terminate()
+            tracer.wait()
+
+    def is_attached(self, node: Node) -> bool:
+        """As the kernel says it of the process (proc(5), TracerPid)."""
+        process = self._processes.of(node)
+        status = Path(f"/proc/{process.pid}/status").read_text() if process else ""
+        return re.search(r"^TracerPid:\t[1-9]", status, re.MULTILINE) is not None

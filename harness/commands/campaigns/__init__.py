@@ -1,1 +1,1 @@
-"""The command campaign: its file, what is still to do, the runs, and their lines."""
+"""The commands campaign and compare: what is still to do, the runs, their lines, the nights."""

@@ -22,8 +22,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from harness.commands.check import check_runs
-from harness.commands.run import carry_out_run, prepare_run
+from harness.commands.carry_out import carry_out_run, prepare_run
+from harness.commands.check_runs import check_runs
 from harness.model.exit_codes import FAILED, INTERRUPTED, INVALID, VALID
 from harness.model.runs import json_text
 from harness.model.runs.run_folder import RunFolder

@@ -13,40 +13,53 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
+import typer
 from rich.console import Console
 from rich.filesize import decimal
 
-from harness.commands.closing_table import plain, shown
-from harness.model.bounds import utc_of
+from harness.commands.options import RESULTS, Results, console
 from harness.model.exit_codes import VALID
 from harness.model.runs import json_text
-from harness.model.runs.ledger import is_ledger
-from harness.model.runs.run_folder import DEPTH, RunFolder, StoreError, errors_told, runs_below
 
 HIDDEN = ".pruned-"
 # What runs and their checks fill; nobody keeps a ledger there, and it can be long to read.
 FILLED_BY_RUNS: Final = ("history", "logs", "analysis")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Keep:
-    """What is kept: runs of the last days, and, where asked for, all that are not valid."""
+def prune(
+    keep_days: Annotated[
+        float, typer.Option(metavar="N", min=0, help="Runs that began before that many days go.")
+    ],
+    keep_failed: Annotated[
+        bool, typer.Option("--keep-failed", help="Keep all that are not valid, however old.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
+    results: Results = RESULTS,
+) -> None:
+    """Remove old runs; campaigns' ledgers stay.
 
-    days: float
-    failed: bool
+    kafka-harness prune --keep-days 30 --keep-failed
+    """
+    raise typer.Exit(
+        remove_runs(results, keep_days, failed_too=not keep_failed, dry=dry_run, console=console)
+    )
 
 
-def prune(results: Path, keep: Keep, *, dry: bool, console: Console) -> int:
+def remove_runs(
+    results: Path, older_than_days: float, *, failed_too: bool, dry: bool, console: Console
+) -> int:
     """Remove what is not kept (`dry`: name it only). Raises StoreError without a folder, and for
     days that are no number."""
+    from harness.commands.closing_table import plain, shown
+    from harness.model.runs.run_folder import StoreError, errors_told, runs_below
+
     if not results.is_dir():
         raise StoreError(f"{results}: no results folder: give one by --results")
-    oldest = _days_ago(keep.days)
+    oldest = _days_ago(older_than_days)
     moved: list[Path] = []
     removed = freed = 0
     with errors_told(results):
@@ -57,7 +70,7 @@ def prune(results: Path, keep: Keep, *, dry: bool, console: Console) -> int:
                 else:
                     _gone(left, console)
         for folder in list(runs_below(results)):
-            why = _kept(folder, oldest, keep)
+            why = _kept(folder, oldest, failed_too=failed_too)
             if why:
                 console.print(plain(f"kept     {shown(folder)}: {why}"))
             if why is not None:
@@ -81,6 +94,8 @@ def prune(results: Path, keep: Keep, *, dry: bool, console: Console) -> int:
 def _days_ago(days: float) -> datetime:
     """The moment; the first of all where the calendar does not go back so far. Raises
     StoreError."""
+    from harness.model.runs.run_folder import StoreError
+
     try:
         return datetime.now(UTC) - timedelta(days=days)
     except OverflowError:
@@ -92,6 +107,8 @@ def _days_ago(days: float) -> datetime:
 def _left_below(results: Path) -> Iterator[Path]:
     """What a call that was interrupted left: folders with a hidden name where runs lie, as
     `runs_below` finds them; links and files of such a name are somebody else's."""
+    from harness.model.runs.run_folder import DEPTH
+
     for root, folders, files in os.walk(results):
         folder = Path(root)
         if "run.json" in files and folder != results:
@@ -106,6 +123,8 @@ def _left_below(results: Path) -> Iterator[Path]:
 def _not_a_run_s(folder: Path) -> str | None:
     """Why a run's folder has to stay whatever became of its run: somebody keeps a campaign's ledger
     in it, by whatever name, or may do so."""
+    from harness.model.runs.ledger import is_ledger
+
     for root, folders, files in os.walk(folder):
         if Path(root) == folder:
             folders[:] = [name for name in folders if name not in FILLED_BY_RUNS]
@@ -118,8 +137,11 @@ def _not_a_run_s(folder: Path) -> str | None:
     return None
 
 
-def _kept(folder: Path, oldest: datetime, keep: Keep) -> str | None:
+def _kept(folder: Path, oldest: datetime, *, failed_too: bool) -> str | None:
     """Why a run stays, "" for one that is young; None: it goes."""
+    from harness.model.bounds import utc_of
+    from harness.model.runs.run_folder import RunFolder, StoreError
+
     run = RunFolder(path=folder)
     try:
         run.refuse_links()
@@ -130,7 +152,7 @@ def _kept(folder: Path, oldest: datetime, keep: Keep) -> str | None:
         return ""
     if record.state == "running":
         return "it still records, or its harness was killed: check it, or remove it by hand"
-    if keep.failed and _exit_code(folder) != VALID:
+    if not failed_too and _exit_code(folder) != VALID:
         return "not valid"
     return _not_a_run_s(folder)
 
@@ -154,6 +176,8 @@ def _hidden(folder: Path) -> Path:
 def _gone(hidden: Path, console: Console) -> bool:
     """Remove it; whether nothing of it is left. What cannot be removed is named, and costs the
     others nothing."""
+    from harness.commands.closing_table import plain, shown
+
     try:
         shutil.rmtree(hidden)
     except OSError as error:
@@ -166,6 +190,8 @@ def _gone(hidden: Path, console: Console) -> bool:
 def _mend_latest(folder: Path) -> None:
     """Let a link `latest` whose run has gone lead to the newest below that is left; none: it
     goes."""
+    from harness.model.runs.run_folder import runs_below
+
     link = folder / "latest"
     if link.is_symlink() and not link.exists():
         link.unlink()

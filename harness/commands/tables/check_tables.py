@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
 
-from harness.commands.check import check_runs, tell_spark_of_java
+from harness.commands.check_runs import check_runs, tell_spark_of_java
 from harness.commands.closing_table import plain
 from harness.foreign.folder import Extent, Wanted, refuse_name
 from harness.foreign.table_folder import FILE, ToldTables, make_of_tables
@@ -48,11 +48,11 @@ class Asked:
 def check_tables(asked: Asked, console: Console) -> int:
     """Make a run of two tables, check it, show its report; the exit code. Raises HistoryError,
     StoreError, HostError and DiskError."""
-    from analysis.remote.masters import started  # noqa: PLC0415  Spark is slow to import
-    from analysis.remote.trouble import Unreachable  # noqa: PLC0415  and only needed here
-    from analysis.spark.session import session  # noqa: PLC0415
-    from analysis.stored.run_files import CheckError  # noqa: PLC0415
-    from analysis.tables.table_files import TableError  # noqa: PLC0415
+    from analysis.remote.masters import started  # Spark is slow to import
+    from analysis.remote.trouble import Unreachable  # and only needed here
+    from analysis.spark.session import session
+    from analysis.stored.run_files import CheckError
+    from analysis.tables.table_files import TableError
 
     refuse_name(asked.wanted.name)
     tell_spark_of_java()
@@ -80,8 +80,8 @@ def _say(told: Tables, console: Console) -> None:
 
 def _require_shared(spark: SparkSession, results: Path) -> None:
     """Raise StoreError unless executors see the results folder, or the one in which it will be."""
-    from analysis.remote.shared_place import is_local, require_shared  # noqa: PLC0415  above
-    from analysis.stored.run_files import CheckError  # noqa: PLC0415
+    from analysis.remote.shared_place import is_local, require_shared  # above
+    from analysis.stored.run_files import CheckError
 
     if is_local(spark):
         return
@@ -98,9 +98,9 @@ def _require_shared(spark: SparkSession, results: Path) -> None:
 
 def run_of(spark: SparkSession, asked: Asked) -> tuple[Tables, RunFolder]:
     """What the tables tell, and the sealed run. Raises TableError, HistoryError and others."""
-    from analysis.tables.final_read import ends  # noqa: PLC0415  as above
-    from analysis.tables.numbered import numbered  # noqa: PLC0415
-    from analysis.tables.validation import valid_tables  # noqa: PLC0415
+    from analysis.tables.final_read import ends  # as above
+    from analysis.tables.numbered import numbered
+    from analysis.tables.validation import valid_tables
 
     told = valid_tables(spark, asked.sends, asked.reads, all_final=asked.complete)
     rows = Counter(told.producers)
@@ -137,8 +137,8 @@ def run_of(spark: SparkSession, asked: Asked) -> tuple[Tables, RunFolder]:
 def _write(made: Numbered, below: Path, run_id: str) -> int:
     """Let Spark write the operations, each process in files of its own, in order of its ids, and
     the values; how many values it wrote."""
-    from pyspark.sql import Observation  # noqa: PLC0415
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as F  # noqa: N812
 
     operations = made.operations.select(
         F.lit(run_id).alias("run_id"), "*", F.col("process").alias(FILE)
@@ -154,7 +154,7 @@ def _write(made: Numbered, below: Path, run_id: str) -> int:
 
 def _expected(asked: Asked) -> int:
     """About how many rows there are, by the size of files that are here."""
-    from analysis.spark.jvm import BIG  # noqa: PLC0415
+    from analysis.spark.jvm import BIG
 
     sizes = 0
     for path in (Path(asked.sends), Path(asked.reads)):

@@ -10,7 +10,6 @@ load ("a fault every 1,000 rounds" is then true however slowly a node comes back
 
     triggers.py        when a step is due
     target_choice.py   which nodes it hits
-    reservations.py    what a fault has for itself
     fault_runner.py    one fault, injected, proved, healed and proved again
     fault_log.py       its lines in the history
 """

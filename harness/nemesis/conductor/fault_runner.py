@@ -6,6 +6,7 @@ happens between injection and healing, it is healed.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -15,7 +16,6 @@ from functools import partial
 from harness.cluster.nodes import ClusterError, Node
 from harness.model.plan import Step
 from harness.nemesis.conductor.fault_log import FaultLog
-from harness.nemesis.conductor.reservations import Reservations
 from harness.nemesis.conductor.target_choice import Chooser
 from harness.nemesis.conductor.triggers import Triggers
 from harness.nemesis.conductor.waits import NOT_NOW, Interrupted, Limits
@@ -24,6 +24,33 @@ from harness.nemesis.undo_record import Undo
 from harness.nemesis.verb import DoesNothing, Verb
 from harness.nemesis.verbs import VERBS, Injection
 from harness.waiting import WaitTimeout, wait_until
+
+
+class Reservations:
+    """Which step holds what of which node while its fault is in force: a node's process, its disk,
+    its clock; safe to use from every series' thread.
+
+    Two faults that hold the same thing wait for each other. A verb says what it holds at each node
+    (`Verb.holds`), and whether there may be one such fault in the whole cluster (`Verb.alone`).
+    """
+
+    def __init__(self) -> None:
+        self._taken: dict[tuple[str, str], int] = {}  # (what, node) -> step
+        self._lock = threading.Lock()
+
+    def take(self, step: int, verb: Verb, nodes: Sequence[Node]) -> None:
+        """Let the step hold at its nodes what its verb needs. Raises NoTarget when another does."""
+        wanted = {(verb.holds, node.name) for node in nodes if verb.holds}
+        wanted |= {("assignment", "the topic")} if verb.alone else set()
+        with self._lock:
+            for what, node in wanted & self._taken.keys():
+                raise NoTarget(f"another fault is using the {what} of {node}")
+            self._taken |= dict.fromkeys(wanted, step)
+
+    def give_back(self, step: int) -> None:
+        """The step holds nothing any more."""
+        with self._lock:
+            self._taken = {key: each for key, each in self._taken.items() if each != step}
 
 
 @dataclass(frozen=True, kw_only=True)

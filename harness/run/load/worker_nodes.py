@@ -8,17 +8,21 @@ that the values of a run stay unique; a consumer's reads from the log's end on, 
 
 from __future__ import annotations
 
+import json
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from harness.cluster.capabilities import NodeState
 from harness.cluster.nodes import ClusterError, Node
 from harness.history.progress_page import RUNNING
+from harness.history.tables import partitions_named
 from harness.host import machine
-from harness.run.load.had_partitions import moved, told_by
 from harness.run.load.workers import Worker, Workers
+
+Events = Iterable[dict[str, Any]]
 
 ENDING = (signal.SIGKILL, signal.SIGTERM)
 
@@ -110,3 +114,38 @@ class WorkerNodes:
     def _now(self, node: Node) -> Worker:
         first = next(w.first for w in self.workers.ever if w.name == node.name)
         return next(worker for worker in self.workers.all if worker.first == first)
+
+
+def moved(theirs: Sequence[Events], others: Sequence[Events]) -> bool:
+    """Whether others have all that each of these members had, and each of these had something.
+
+        member-0: assigned 0, 1    member-1: assigned 2                             =>  not yet
+        the same, then member-1: assigned 0, 1, and member-0 is told nothing        =>  moved
+        the same, then member-0: revoked 0, 1, and nobody is assigned them          =>  not yet
+
+    What a member *had* is what it last told to have; it tells nothing while it is stopped. Cannot
+    see: what the coordinator has decided and no member was told yet.
+    """
+    now = frozenset[int]().union(*(list(_owned(events))[-1] for events in others))
+    had = [[owned for owned in _owned(events) if owned] for events in theirs]
+    return all(had) and all(each[-1] <= now for each in had)
+
+
+def told_by(file: Path) -> list[dict[str, Any]]:
+    """The events of a worker so far; each is there whole or not at all."""
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def _owned(events: Events) -> Iterator[frozenset[int]]:
+    """What a member had, at first and after each change."""
+    owned = frozenset[int]()
+    yield owned
+    for event in events:
+        named = frozenset(partitions_named(event.get("text")))
+        if event["event"] == "assigned":
+            owned |= named
+        elif event["event"] == "revoked":
+            owned -= named
+        else:
+            continue
+        yield owned

@@ -10,7 +10,7 @@
 `origins` says of each key where its value comes from. A note tells what of the scenario was
 replaced, and which of its times were kept; another one which lines of a broker's file do nothing.
 Once a file has replaced something, what the scenario demands of its own clients is shown alone
-(harness.scenario.layers.demands).
+(harness.model.sections.expect).
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ from harness.cluster.node_settings import defaults_of
 from harness.model.bounds import problem_of_producer
 from harness.model.kafka_text import kafka_text, same_text
 from harness.model.scenario import Scenario, ScenarioError, TopicPart, WorkloadPart
+from harness.model.sections.expect import parted
 from harness.model.worker_kinds import KINDS, asked_for
 from harness.scenario import file
 from harness.scenario.client_keys import with_lines
 from harness.scenario.kafka.modes import counts_in
 from harness.scenario.layers.broker_files import BrokerFile, numbers_of
-from harness.scenario.layers.demands import parted
 from harness.scenario.layers.topic_synonyms import DECISIVE, in_vain
 from harness.scenario.rules import OF_TRANSACTIONS, problems
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import cli
-from harness.commands import run as run_command
+from harness.commands import carry_out as run_command
 from harness.host.namespaces import run_enclosed
 from harness.nemesis.faults.network import iptables, shaping
 from harness.nemesis.undo_record import Undo

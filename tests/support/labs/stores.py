@@ -28,7 +28,7 @@ from py4j.java_gateway import (  # type: ignore[import-untyped]
 )
 
 from harness.checkout import ROOT
-from harness.commands.check import tell_spark_of_java
+from harness.commands.check_runs import tell_spark_of_java
 from harness.distribution.jars_for_tests import MINICLUSTER, S3, Jars, fetch
 from harness.waiting import wait_until
 from tests.support.host_pace import bound_s

@@ -10,7 +10,7 @@ import pytest
 
 from harness import release
 from harness.checkout import ROOT
-from harness.commands.run import _at_start
+from harness.commands.carry_out import _at_start
 from harness.model.runs.run_folder import RunFolder
 from harness.model.runs.run_record import parse
 

@@ -11,7 +11,7 @@ import pytest
 from analysis.ask.asked import Asked
 from analysis.ask.views import VIEWS
 from harness.checkout import DOCS, ROOT
-from harness.command_lines import look_at
+from harness.commands.look_at.sql import sql
 from scripts import query_page
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def test_the_page_has_every_view_with_its_columns(spark: SparkSession) -> None:
 
 
 def test_the_help_has_every_view() -> None:
-    told = re.findall(r"^    (\w+)  +\S", look_at.sql.__doc__ or "", re.MULTILINE)
+    told = re.findall(r"^    (\w+)  +\S", sql.__doc__ or "", re.MULTILINE)
 
     assert told == list(VIEWS)
 

@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from harness.commands.annotations import annotate
+from harness.commands.carry_out import annotate
 
 
 def said(code: int, scenario: str = "mine") -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from rich.console import Console
 
 from harness.commands import new
-from harness.commands.run import prepare_run
+from harness.commands.carry_out import prepare_run
 from harness.model.scenario import ScenarioError
 from harness.model.sections.kafka_releases import NEWEST
 from harness.scenario.prepare import Request
@@ -24,7 +25,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def write(name: str) -> str:
     console = Console(record=True, quiet=False, soft_wrap=True)
-    new.write_new(name, console)
+    with mock.patch.object(new, "console", console):
+        new.new(name)
     return console.export_text()
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from analysis.spark import ahead
-from harness.commands.run import _Checker
+from harness.commands.carry_out import _Checker
 from harness.model.runs.run_folder import RunFolder
 from harness.model.runs.run_record import PhaseRecord
 from tests.support.recorded_runs import run_record

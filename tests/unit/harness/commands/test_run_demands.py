@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.commands.run import prepare_run
+from harness.commands.carry_out import prepare_run
 from harness.model.scenario import ScenarioError
 from harness.scenario.prepare import Request
 from tests.support.needs import needs

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from harness.commands import run as runs
+from harness.commands import carry_out as runs
 from harness.model.exit_codes import worst
 from harness.model.runs.run_folder import RunFolder
 from harness.scenario.prepare import Request

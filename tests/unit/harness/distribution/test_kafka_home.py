@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.distribution import class_archives, ivy, kafka_home
-from harness.distribution.bills import BILLS
-from harness.distribution.kafka_home import KafkaHome, KafkaHomeError
+from harness.distribution.kafka_home import BILLS, KafkaHome, KafkaHomeError
 from harness.host.java import Java, find_java
 from harness.model.sections.kafka_releases import DEFAULT
 

@@ -17,7 +17,7 @@ from harness.cluster.view import last_known
 from harness.cluster.view.state import Blind, PartitionState, View
 from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import Scenario, TopicPart, WorkloadPart
-from harness.run import aftermath, experiment
+from harness.run import aftermath, phases
 from harness.run.aftermath import LOOKED_FOR, await_recovery, final_read, longest_open_s
 from harness.run.load.start import Load
 from harness.run.load.worker_specs import Specs
@@ -248,7 +248,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     taken: list[str] = []
     names = ("set_up", "start_workers", "warm_up", "conduct", "await_recovery", "final_read")
     for name in names:
-        monkeypatch.setattr(experiment, name, lambda *_, name=name: taken.append(name))
+        monkeypatch.setattr(phases, name, lambda *_, name=name: taken.append(name))
     return taken
 
 
@@ -256,7 +256,7 @@ def tell(folder: Path) -> None:
     RunFolder(path=folder).write(run_record(time_limit_s=60))
     run = Run.begin(RunFolder(path=folder), Screen(Console(quiet=True)))
     with ExitStack() as closing:
-        experiment.story(run, lambda *_: nullcontext(), closing)
+        phases.story(run, lambda *_: nullcontext(), closing)
 
 
 def test_the_final_read_begins_when_the_cluster_has_recovered(
@@ -273,7 +273,7 @@ def test_where_the_cluster_does_not_recover_nothing_is_read(
     def never(_: Running) -> None:
         raise WaitTimeout("waited 120 s for every ISR to be full")
 
-    monkeypatch.setattr(experiment, "await_recovery", never)
+    monkeypatch.setattr(phases, "await_recovery", never)
 
     with pytest.raises(WaitTimeout, match="ISR"):
         tell(tmp_path)

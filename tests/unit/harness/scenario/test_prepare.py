@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from harness.commands import up
+from harness.host import namespaces
 from harness.model.scenario import ScenarioError
 from harness.scenario.kafka.keys import Release
 from harness.scenario.overrides import parse_override
@@ -194,7 +195,7 @@ def test_on_somebody_s_cluster_a_secret_in_such_a_file_is_an_error(asked):
 
 
 def test_up_says_the_notes_too(asked, monkeypatch, capsys):
-    monkeypatch.setattr(up, "run_enclosed", lambda argv, own_session: 0)
+    monkeypatch.setattr(namespaces, "run_enclosed", lambda argv, own_session: 0)
 
     prepared = prepare(asked(server="broker.id=1\n"))
     assert [note in prepared.notes for note in prepared.record.notes] == [True]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from harness.commands.run import prepare_run
+from harness.commands.carry_out import prepare_run
 from harness.model.plan import Step
 from harness.model.scenario import ScenarioError
 from harness.scenario.file import shipped

@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from harness.commands.host import setup
+from harness.distribution import kafka_home
 from harness.distribution.kafka_home import KafkaHome
 from harness.setup import kafka_image
 
@@ -94,10 +95,12 @@ def test_the_command_fetches_the_release_that_it_makes_an_image_of(
     def fetched(wanted: str, _: Any) -> KafkaHome:
         return KafkaHome(libs=tmp_path, version=wanted, archives=tmp_path)
 
-    monkeypatch.setattr(setup, "fetch", fetched)
+    monkeypatch.setattr(kafka_home, "fetch", fetched)
     monkeypatch.setattr(kafka_image, "make", lambda home, _: kafka_image.image_of(home))
     said = io.StringIO()
 
-    assert setup.make_image(word, None, Console(file=said, width=200)) == 0
+    monkeypatch.setattr(setup, "console", Console(file=said, width=200))
+
+    setup.image(word, None)
     assert asked in said.getvalue()
     assert f"backend.docker.image=kafka-harness/kafka:{release}" in said.getvalue()

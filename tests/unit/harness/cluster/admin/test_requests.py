@@ -16,8 +16,7 @@ from kafka.protocol.admin import (
 from kafka.protocol.metadata import MetadataResponse
 
 from harness.cluster.admin import requests
-from harness.cluster.admin.requests import Requests
-from harness.cluster.admin.voter_messages import AddRaftVoterResponse, RemoveRaftVoterResponse
+from harness.cluster.admin.requests import AddRaftVoterResponse, RemoveRaftVoterResponse, Requests
 from harness.cluster.local.backend import kraft_nodes, local_nodes
 from harness.cluster.nodes import NotInTime
 from harness.cluster.view.connection import Unanswered

@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from harness.commands.campaigns import calibration
-from harness.commands.check import check_runs
+from harness.commands.check_runs import check_runs
 from harness.model.exit_codes import INVALID, VALID
 from harness.model.runs.run_folder import RunFolder
 from harness.scenario.prepare import Request

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from harness.commands.campaigns.dry_run import show_what_is_missing
+from harness.commands.campaigns.campaign import show_what_is_missing
 from harness.commands.campaigns.make_runs import CampaignOptions
 from harness.model.scenario import ScenarioError
 

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from harness.cluster.backends import absent
 from harness.cluster.nodes import ClusterError
-from harness.commands.campaigns import lines, make_runs, supersede
+from harness.commands.campaigns import campaign, lines, make_runs
 from harness.commands.campaigns.calibration import Calibration, Interrupted
 from harness.commands.campaigns.file import backend_settings, read_campaign
 from harness.commands.campaigns.todo import missing
@@ -218,7 +218,7 @@ def test_what_has_not_ended_or_counts_no_more_is_made_again(
     file, data = written(tmp_path), tmp_path / "data" / "runs.jsonl"
     first = make_runs.CampaignOptions(resume=False, calibrate=False)
     make_runs.make_runs(file, tmp_path / "results", first, console=Console())
-    supersede.supersede(file, ["study-1"], "the scenario changed", NO_RESUME, console=Console())
+    campaign.supersede(file, ["study-1"], "the scenario changed", NO_RESUME, console=Console())
     made += [{"code": 0}, {"code": 0}]
 
     again = make_runs.CampaignOptions(resume=True, calibrate=False)
@@ -246,7 +246,7 @@ def test_what_is_to_count_no_more_is_named_with_its_reason(
     before = read(tmp_path / "data" / "runs.jsonl")
 
     with pytest.raises(ScenarioError, match=told):
-        supersede.supersede(file, cells, why, NO_RESUME, console=Console())
+        campaign.supersede(file, cells, why, NO_RESUME, console=Console())
     assert before == read(tmp_path / "data" / "runs.jsonl")
 
 

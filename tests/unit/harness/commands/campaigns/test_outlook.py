@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.commands.campaigns.outlook import Outlook
+from harness.commands.campaigns.make_runs import Outlook
 from harness.scenario.expected_length import expected_s
 from harness.scenario.file import read_scenario
 

@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from harness.commands.campaigns import make_runs
+from harness.commands.campaigns import make_runs, night
 from harness.commands.campaigns.calibration import Calibration
 from harness.commands.campaigns.make_runs import CampaignOptions
 from harness.commands.campaigns.recordings import Recordings
-from harness.commands.nights import night
-from harness.commands.run import prepare_run
+from harness.commands.carry_out import prepare_run
 from harness.model.exit_codes import VALID
 from harness.model.runs.ledger import ENDED, STARTED, Ledger, read
 from harness.model.runs.run_folder import RunFolder

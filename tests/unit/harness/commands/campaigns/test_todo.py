@@ -41,7 +41,7 @@ def test_properties_are_beside_the_campaign(tmp_path):
     (tmp_path / "mine.properties").write_text("linger.ms=7\n")
     plan = read_campaign(written(tmp_path, f'producer_config = "mine.properties"\n{TEXT}'))
 
-    run = make_runs.prepared(missing(plan, []))[0]
+    run = make_runs.prepared(missing(plan, []))[0].prepared
 
     assert "7" == run.scenario.workload.producer["linger.ms"]
 

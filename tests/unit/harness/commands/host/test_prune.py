@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from harness.commands.host.prune import HIDDEN, Keep, prune
+from harness.commands.host.prune import HIDDEN, remove_runs
 from harness.model.runs.run_folder import RunFolder, StoreError
 from tests.support.recorded_runs import run_record
 
@@ -34,7 +34,7 @@ def run(
 def pruned(results: Path, *, days: float = 30, failed: bool = False, dry: bool = False) -> str:
     said = io.StringIO()
     console = Console(file=said, width=300)
-    assert prune(results, Keep(days=days, failed=failed), dry=dry, console=console) == 0
+    assert remove_runs(results, days, failed_too=not failed, dry=dry, console=console) == 0
     return said.getvalue()
 
 

@@ -14,7 +14,7 @@ from rich.console import Console
 from analysis.remote import shared_place
 from analysis.stored.run_files import CheckError
 from analysis.tables.numbered import Numbered
-from harness.command_lines.run_and_judge import check
+from harness.commands.check import check
 from harness.commands.tables import check_tables as command
 from harness.commands.tables.check_tables import Asked, check_tables
 from harness.foreign.folder import Wanted

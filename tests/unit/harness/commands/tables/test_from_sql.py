@@ -10,7 +10,7 @@ from analysis.tables.findings import configuration_from_json
 from analysis.tables.job import findings_of
 from analysis.tables.validation import valid_tables
 from harness.checkout import ROOT
-from harness.commands.ask.sql import Question, answer
+from harness.commands.look_at.sql import Question, answer
 from harness.commands.tables.write_job import known
 from harness.foreign.about import About
 from tests.support.two_tables import found_counts

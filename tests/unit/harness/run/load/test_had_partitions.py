@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.history.recorder import Lines
-from harness.run.load.had_partitions import moved, told_by
+from harness.run.load.worker_nodes import moved, told_by
 
 Event = dict[str, Any]
 

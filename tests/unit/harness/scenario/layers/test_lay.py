@@ -10,8 +10,8 @@ import pytest
 
 from harness.config_files.settings import ConfigFileError
 from harness.model.scenario import ScenarioError
+from harness.model.sections.expect import parted
 from harness.scenario.file import opened, read_scenario
-from harness.scenario.layers.demands import parted
 from harness.scenario.layers.lay import Files, by_layer, lay
 from harness.scenario.no_effect import kind_of_key
 from tests.support.config_files import OWN, LayOver, told

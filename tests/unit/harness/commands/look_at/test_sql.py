@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 
 from harness.checkout import DOCS, ROOT
-from harness.commands.ask.sql import Question, answer
+from harness.commands.look_at.sql import Question, answer
 from harness.model.runs.run_folder import StoreError
 from tests.support.commands import COMMAND, called
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final
 import typer
 from rich.console import Console
 
-from harness.command_lines import completion
+from harness.commands import completion
 from harness.model.runs import json_text
 
 RESULTS = Path("results")

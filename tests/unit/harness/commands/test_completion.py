@@ -12,7 +12,7 @@ import typer
 
 from harness import cli
 from harness.cluster.backends import BACKENDS
-from harness.command_lines import completion
+from harness.commands import completion
 from harness.scenario.file import shipped
 from tests.support.commands import called
 
@@ -99,7 +99,7 @@ def test_the_help_groups_the_commands() -> None:
 
 @pytest.mark.parametrize("seed", [-(2**62) - 1, 2**62])
 def test_a_seed_that_no_record_can_hold_is_refused(seed: int) -> None:
-    from harness.command_lines.options import _storable  # noqa: PLC0415
+    from harness.commands.options import _storable  # noqa: PLC0415
 
     with pytest.raises(typer.BadParameter):
         _storable(seed)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from harness.commands.index import write_index
+from harness.commands.look_at.index import write_index
 from harness.model.runs.run_folder import DEPTH, StoreError, runs_below
 from tests.support.pages import reports
 from tests.support.pages.page_reader import reading

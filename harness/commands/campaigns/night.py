@@ -21,8 +21,8 @@ from rich.console import Console
 
 from analysis.studies.matrix_rows import HEADS, row
 from analysis.studies.pages import markdown_table
+from harness.commands.campaigns.comparison import markdown, show, told
 from harness.commands.campaigns.make_runs import CampaignOptions, make_runs
-from harness.commands.nights.compare import markdown, show, told
 from harness.model.campaigns.worse import GAP_FACTOR
 from harness.model.exit_codes import FAILED, INTERRUPTED, UNKNOWN, VALID, worst
 from harness.model.runs.ledger import Line, Lines, read

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from harness.commands.campaigns import night
 from harness.commands.campaigns.make_runs import CampaignOptions
-from harness.commands.nights import night
 
 OPTIONS = CampaignOptions(resume=False)
 

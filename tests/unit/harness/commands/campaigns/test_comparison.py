@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from harness.checkout import DOCS
-from harness.commands.nights.compare import compare_runs, lines_of
+from harness.commands.campaigns.comparison import compare_runs, lines_of
 from harness.model.runs.run_folder import StoreError
 
 

@@ -18,17 +18,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
+import typer
 from rich.console import Console
 from rich.table import Table
 
-from harness.commands.check import tell_spark_of_java
-from harness.commands.closing_table import plain
+from harness.commands import completion
+from harness.commands.options import RESULTS, Master, Results, console
 from harness.host.machine import HostError
 from harness.host.output import print_table, unread
 from harness.model.printable import printable
-from harness.model.runs.run_folder import RunFolder, StoreError, errors_told
 from harness.model.runs.uris import as_path, is_uri
 
 if TYPE_CHECKING:
@@ -38,6 +38,55 @@ if TYPE_CHECKING:
 Format = Literal["table", "csv", "jsonl"]
 TABLE_ROWS: Final = 100
 SAID: Final = 10  # runs that were left out
+
+
+def sql(
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[RUN]... QUERY",
+            help="Run folders, run ids, scenarios (latest run) or folders of runs; none: all below "
+            "--results. Then one query.",
+            autocompletion=completion.runs,
+        ),
+    ],
+    form: Annotated[
+        Format,
+        typer.Option("--format", help="table: for people. csv, jsonl: for programs, all rows."),
+    ] = "table",
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=0, help="Rows at most, 0: all. By default 100 in a table, else all."
+        ),
+    ] = None,
+    master: Master = None,
+    results: Results = RESULTS,
+) -> None:
+    """Ask stored runs in SQL (Spark's): one query over these views, each with run_id.
+
+    \b
+    runs          the runs themselves: scenario, verdict, when the load began
+    operations    whatever a worker did: sends, reads, commits, look-ups
+    sends         sends with how they ended, and how long that took
+    reads         records that were read, by whom, and how old they were
+    transactions  transactions: begun, ended, and how
+    faults        what was done to which nodes, from when to when, and the proof
+    leaders       who led a partition from when to when
+    anomalies     what the check found: a row an anomaly, with its evidence
+    windows       stretches in which nothing was acked, read or processed
+    events        what workers told beside operations: rebalances, errors
+
+    Columns *_s count from the begin of the load, *_ns are as recorded. Nothing is written.
+    `kafka-harness docs queries` has every column, and ten questions with their answers.
+
+    kafka-harness sql study-1 "select type, count(*) from sends group by type"
+    """
+    *runs, query = words
+    question = Question(
+        query=query, runs=runs, results=results, form=form, limit=limit, master=master
+    )
+    answer(question, console)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +103,12 @@ class Question:
 
 def answer(question: Question, console: Console) -> None:
     """Print the answer. Raises StoreError and HostError."""
+    from analysis.ask.asked import Asked
+    from analysis.ask.stored_tables import AskError
+    from analysis.remote.trouble import Unreachable
+    from harness.commands.check_runs import tell_spark_of_java
+    from harness.model.runs.run_folder import StoreError, errors_told
+
     if not question.query.strip() or _is_place(question.query, question.results):
         raise StoreError('no query: give one behind the runs, e.g. "select * from runs"')
     places = [_place(run, question.results) for run in question.runs] or [question.results]
@@ -62,10 +117,6 @@ def answer(question: Question, console: Console) -> None:
             f"{question.results}: no results folder: make a run first, name a run's folder before "
             "the query, or give --results"
         )
-    from analysis.ask.asked import Asked  # noqa: PLC0415  Spark is slow to import
-    from analysis.ask.stored_tables import AskError  # noqa: PLC0415  and only needed here
-    from analysis.remote.trouble import Unreachable  # noqa: PLC0415
-
     tell_spark_of_java()
     try:
         with (
@@ -92,6 +143,8 @@ def _is_place(word: str, results: Path) -> bool:
 def _place(which: str, results: Path) -> Path:
     """A run by its folder, its id or its scenario's name (its latest run); or any folder that runs
     are below. Raises StoreError."""
+    from harness.model.runs.run_folder import RunFolder, StoreError, errors_told
+
     if is_uri(which):
         raise StoreError(
             f"{which}: only folders can be asked: copy the run's folder to this machine, and give "
@@ -127,6 +180,8 @@ def _show(frame: DataFrame, question: Question, console: Console) -> None:
 
 def print_answer(frame: DataFrame, most: int, console: Console) -> None:
     """An answer as a table, of at most so many rows; 0: all."""
+    from harness.commands.closing_table import plain
+
     rows = (frame.limit(most + 1) if most else frame).collect()
     numbers = {name for name, kind in frame.dtypes if kind in ("int", "bigint", "double")}
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -168,6 +223,8 @@ class _Line:
 
 
 def _jsonl(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+    from harness.model.runs.run_folder import StoreError
+
     twice = sorted({name for name in columns if columns.count(name) > 1})
     if twice:
         raise StoreError(f"two columns are named {twice[0]!r}: give one another name with `as`")

@@ -14,19 +14,24 @@ from typing import Any
 
 from rich.console import Console
 
-from harness.commands.closing_table import plain, shown
+from harness.commands.options import RESULTS, Results, console
 from harness.model.runs import json_text
-from harness.model.runs.run_folder import StoreError, errors_told, runs_below, write_atomically
+
+
+def index(results: Results = RESULTS) -> None:
+    """Make one page over all runs of the results folder: index.html in it, with relative links.
+
+    kafka-harness index
+    """
+    write_index(results, console)
 
 
 def write_index(results: Path, console: Console) -> Path:
     """Make the page anew; returns where it is. Raises StoreError without a results folder."""
-    from analysis.report.index.entries import (  # noqa: PLC0415  as the next
-        Entry,
-        Unshown,
-        entry_of,
-    )
-    from analysis.report.index.page import render  # noqa: PLC0415  jinja is slow to import
+    from analysis.report.index.entries import Entry, Unshown, entry_of
+    from analysis.report.index.page import render
+    from harness.commands.closing_table import plain, shown
+    from harness.model.runs.run_folder import StoreError, errors_told, runs_below, write_atomically
 
     if not results.is_dir():
         raise StoreError(f"{results}: no results folder: make a run first, or give --results")

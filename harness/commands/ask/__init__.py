@@ -1,1 +1,0 @@
-"""Commands that let stored runs be asked."""

@@ -1,1 +1,0 @@
-"""The commands compare and campaign --nights: tonight's runs, and those of the nights before."""

@@ -1,0 +1,172 @@
+"""How a scenario's demands are written, and by which runs they can be judged.
+
+What they mean, and that an anomaly's name is a demand too: analysis.verdict.demands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+# demand -> kind of window
+GAPS = {"produce-gap-s": "produce", "consume-gap-s": "consume", "process-gap-s": "process"}
+# demand -> the field of report.json's `replication.isr` that it is about
+ISR_TIMES = {"isr-leave-s": "leave_after_s", "isr-return-s": "return_after_s"}
+# demand -> the field that it is about: of report.json's `counts`, `replication` or `rebalances`, or
+# `misplaced`
+COUNTS = {
+    "acked-isr-alone": "acked_isr_alone",
+    "redeliveries": "redeliveries",
+    "expelled-owners": "expelled",
+    "kept-past-log-end": "kept_past_log_end",
+    "lost-within-log-end": "lost_within_log_end",
+    "misplaced-replicas": "misplaced",
+}
+ALONE = "acked-isr-alone"
+SAMPLED = ("kept-past-log-end", "lost-within-log-end")  # of these, what samples tell
+QUANTILES = {"ack-p99-ms": "ack", "delivery-p99-ms": "delivery"}  # demand -> whose latency
+SHARES = ("error-share",)
+OF_READERS = ("redeliveries", "delivery-p99-ms")
+OF_GROUPS = ("process-gap-s", "expelled-owners")
+WITHOUT_ACKS = {  # demand -> what nobody knows then
+    "produce-gap-s": "nobody knows when writes stopped",
+    "consume-gap-s": "nobody knows what there was to read",
+    "process-gap-s": "nobody knows what there was to process",
+    "acked-isr-alone": "nothing is acknowledged",
+    "ack-p99-ms": "nothing is acknowledged",
+    "error-share": "nobody knows which sends failed",
+}
+OTHERS = (*GAPS, *ISR_TIMES, *COUNTS, *QUANTILES, *SHARES)  # than anomalies
+FORM = re.compile(r"\s*(>=|<=|==|=|>|<)?\s*(\d+)\s*(%)?\s*")
+_NUMBER = r"\d+(?:\.\d+)?"
+_RANGE = (
+    rf"\s*(?:(?P<sign>>=|<=)\s*(?P<limit>{_NUMBER})|(?P<least>{_NUMBER}) to (?P<most>{_NUMBER}))\s*"
+)
+_BETWEEN = re.compile(r"\s*(\S+) to (\S+?)(\s*%)?\s*")  # whatever numbers are
+LENGTH = re.compile(_RANGE)
+SHARE = re.compile(rf"{_RANGE}%\s*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """How demands of one kind are written."""
+
+    pattern: re.Pattern[str]
+    noun: str
+    examples: tuple[str, ...]
+
+
+COUNTED = Form(pattern=FORM, noun="a demand", examples=("0", ">= 1", "<= 3"))
+_SECONDS = Form(pattern=LENGTH, noun="a demand in seconds", examples=(">= 8", "<= 2", "1.5 to 4"))
+_MS = Form(pattern=LENGTH, noun="a demand in ms", examples=("<= 500", ">= 20", "5 to 100"))
+_PERCENT = Form(pattern=SHARE, noun="a demand in %", examples=("<= 1 %", ">= 0.5 %", "1 to 5 %"))
+
+
+def form_of(demand: str) -> Form:
+    """How a demand is written."""
+    if demand in GAPS or demand in ISR_TIMES:
+        return _SECONDS
+    if demand in QUANTILES:
+        return _MS
+    return _PERCENT if demand in SHARES else COUNTED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looks:
+    """What of a run was looked at: whether a consumer follows the log, whether a group shares it
+    and its members told of generations that they have in common, whether the replicas are
+    sampled, whether Kafka placed them, and it is known where."""
+
+    tailing: bool
+    grouped: bool
+    generations: bool
+    watched: bool
+    placed: bool
+
+
+def placed_by_kafka(record: Mapping[str, Any]) -> bool:
+    """Whether Kafka was to place the replicas, in a cluster that the harness made: another one has
+    racks of which run.json does not tell."""
+    scenario: Mapping[str, Any] = record.get("scenario") or {}
+    kubernetes = (scenario.get("backend") or {}).get("kubernetes") or {}
+    attached = (kubernetes.get("attach") or {}).get("namespace")
+    by_kafka = (scenario.get("topic") or {}).get("placement") == "kafka"
+    return by_kafka and record.get("backend") != "external" and not attached
+
+
+def unjudged(demands: Iterable[str], acks: str, looks: Looks) -> list[tuple[str, str]]:
+    """The demands on what is no anomaly that such a run cannot be judged by, each with why."""
+    found = ((name, _unjudged(name, acks, looks)) for name in demands)
+    return [(name, why) for name, why in found if why]
+
+
+def _unjudged(name: str, acks: str, looks: Looks) -> str | None:
+    if acks == "0" and name in WITHOUT_ACKS:
+        return f"with acks=0 {WITHOUT_ACKS[name]}"
+    if name == "consume-gap-s" and not looks.tailing:
+        return "no consumer follows the log (workload.consumers is 0)"
+    if name in OF_GROUPS and (why := _unjudged_of_group(name, looks)):
+        return why
+    if name in OF_READERS and not (looks.tailing or looks.grouped):
+        return (
+            "nobody reads (workload.consumers, workload.group_consumers and workload.transformers "
+            "are 0)"
+        )
+    return _unjudged_of_replicas(name, looks)
+
+
+def _unjudged_of_replicas(name: str, looks: Looks) -> str | None:
+    if (name in ISR_TIMES or name in SAMPLED) and not looks.watched:
+        return "judged only where `check.watermarks` is set"
+    if name == "misplaced-replicas" and not looks.placed:
+        where = 'where Kafka places them (topic.placement = "kafka")'
+        return f"judged only {where}, in own clusters with ZooKeeper"
+    return None
+
+
+def _unjudged_of_group(name: str, looks: Looks) -> str | None:
+    if not looks.grouped:
+        return (
+            "there is no consumer group (workload.group_consumers and workload.transformers are 0)"
+        )
+    if name == "expelled-owners" and not looks.generations:
+        return (
+            "judged only where members are of one generation (classic protocol, none static), in "
+            "histories of format 2"
+        )
+    return None
+
+
+def parted(expect: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """The demands that stay where others' clients are brought, and those that are shown alone.
+
+    A scenario's `lost = ">= 1"` says what its own configuration does. Once a file replaces a key of
+    it, that something must happen is shown, and not judged; upper limits stay:
+
+        lost = ">= 1"                 shown
+        duplicate = "3"               shown
+        produce-gap-s = "8 to 12"     "<= 12" is judged, ">= 8" is shown
+        lost = "0"                    judged
+        isr-leave-s = "<= 5"          shown: each such demand wants a follower to leave
+    """
+    stay, shown = dict[str, str](), dict[str, str]()
+    for name, demand in expect.items():
+        upper, lower = (None, demand) if name in ISR_TIMES else _ends(str(demand))
+        if upper is not None:
+            stay[name] = upper
+        if lower is not None:
+            shown[name] = lower
+    return stay, shown
+
+
+def _ends(demand: str) -> tuple[str | None, str | None]:
+    """The upper limit of a demand, and that something must happen."""
+    if found := _BETWEEN.fullmatch(demand):
+        unit = found[3] or ""
+        return f"<= {found[2]}{unit}", f">= {found[1]}{unit}"
+    plain = demand.strip().lstrip("= ") if not demand.strip().startswith((">", "<")) else ""
+    if demand.strip().startswith("<") or plain == "0":
+        return demand, None
+    return None, demand
