@@ -29,7 +29,6 @@ from itertools import count, product
 from typing import Any
 
 from analysis.run_facts.kafka import kafka_of
-from harness.model.sections.expect import placed_by_kafka
 
 Replicas = Sequence[str]
 MOST_BROKERS, MOST_PARTITIONS = 9, 1000  # of a scenario; a record may have more
@@ -51,6 +50,16 @@ def misplaced(record: Mapping[str, Any]) -> int | None:
     some = placed and len(racks) <= MOST_BROKERS and len(placed) <= MOST_PARTITIONS
     rule = fewest_misplaced if kafka_of(record).zookeeper else fewest_off_stripes
     return rule(placed, racks) if some and known else None
+
+
+def placed_by_kafka(record: Mapping[str, Any]) -> bool:
+    """Whether Kafka placed the replicas in a cluster of the harness: run.json does not have the
+    racks of others."""
+    scenario: Mapping[str, Any] = record.get("scenario") or {}
+    kubernetes = (scenario.get("backend") or {}).get("kubernetes") or {}
+    attached = (kubernetes.get("attach") or {}).get("namespace")
+    by_kafka = (scenario.get("topic") or {}).get("placement") == "kafka"
+    return by_kafka and record.get("backend") != "external" and not attached
 
 
 def fewest_misplaced(placed: Sequence[Replicas], racks: Mapping[str, str]) -> int:

@@ -43,7 +43,7 @@ from harness.model.runs.disk import disk_told
 from harness.model.runs.run_folder import RunFolder
 from harness.model.runs.run_record import RunRecord
 from harness.model.scenario import ScenarioError
-from harness.model.sections.expect import Looks, placed_by_kafka, unjudged
+from harness.model.sections.expect import Looks, unjudged
 from harness.model.worker_kinds import KINDS, asked_for
 from harness.run.progress import Screen
 from harness.scenario.prepare import Prepared, Request, prepare
@@ -58,6 +58,7 @@ TITLES = {
 
 def prepare_run(request: Request) -> Prepared:
     """A request resolved, its demands understood: they are the checker's words."""
+    from analysis.run_facts.placement import placed_by_kafka
     from analysis.verdict.demands import DemandError, parse
 
     resolved = prepare(request)

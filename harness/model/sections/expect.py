@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 # demand -> kind of window
 GAPS = {"produce-gap-s": "produce", "consume-gap-s": "consume", "process-gap-s": "process"}
@@ -84,16 +83,6 @@ class Looks:
     generations: bool
     watched: bool
     placed: bool
-
-
-def placed_by_kafka(record: Mapping[str, Any]) -> bool:
-    """Whether Kafka was to place the replicas, in a cluster that the harness made: another one has
-    racks of which run.json does not tell."""
-    scenario: Mapping[str, Any] = record.get("scenario") or {}
-    kubernetes = (scenario.get("backend") or {}).get("kubernetes") or {}
-    attached = (kubernetes.get("attach") or {}).get("namespace")
-    by_kafka = (scenario.get("topic") or {}).get("placement") == "kafka"
-    return by_kafka and record.get("backend") != "external" and not attached
 
 
 def unjudged(demands: Iterable[str], acks: str, looks: Looks) -> list[tuple[str, str]]:
