@@ -70,13 +70,7 @@ class Prepared:
     screens: Screens | None  # what Spark must still be asked about; None: everything
     measured: Mapping[str, Measured]
     acked_unseen: Mapping[str, int]  # counted where it is demanded
-    followed: bool = False  # whether each record is held against samples of replicas, by Spark
-
-    def left(self, operations: int) -> int:
-        """How many of so many operations Spark is left with."""
-        if self.screens is None or self.followed:
-            return operations
-        return self.screens.suspects
+    left: int  # operations that Spark must go through
 
 
 def check(
@@ -110,7 +104,7 @@ def check(
         ready, spark = _prepared(stack, opened, spark or started, master, ahead)
         if not is_local(spark) and (folders := [run.path for run in opened if run.uri is None]):
             require_shared(spark, folders)
-        make_room_for(spark, ready.left(sum(run.operations for run in opened)))
+        make_room_for(spark, ready.left)
         here = is_local(spark)
         place = SharedPlace(
             folder=opened[0].path / f".check-{results.unique()}",
@@ -172,7 +166,7 @@ def _prepared(
         if ahead is not None:
             ahead.close()
         ready = _looked_at(runs)
-        size = ready.left(operations)
+        size = ready.left
     start = session(master, size, started=there, scratch=scratch)
     return ready, _started(stack, start, master)
 
@@ -203,6 +197,9 @@ def prepared(runs: Sequence[Run]) -> Prepared:
         for run in runs
     }
     told = screens(runs, facts, runs[0].path)
+    # Each record is held against samples of replicas, where there are any, by Spark.
+    followed = any(run.watched and run.watermarks for run in runs)
+    operations = sum(run.operations for run in runs)
     return Prepared(
         permissions=permissions,
         cycles=cycles,
@@ -213,7 +210,7 @@ def prepared(runs: Sequence[Run]) -> Prepared:
             run.run_id: acked_unseen(run) if ALONE in (run.scenario.get("expect") or {}) else 0
             for run in runs
         },
-        followed=any(run.watched and run.watermarks for run in runs),
+        left=operations if told is None or followed else told.suspects,
     )
 
 
@@ -240,8 +237,7 @@ def _evidence(
         history = history_of(spark, runs, ready.facts)
         left = ready.screens.left(spark, history, place) if ready.screens else None
         rules = Rules(history, ANOMALIES, left)
-        most = FEW if place.shared else shared_place.FEW
-        few = ready.left(sum(run.operations for run in runs)) <= most
+        few = ready.left <= (FEW if place.shared else shared_place.FEW)
         try:
             found = rules.found()
             rows = () if found is None else place.take(found.select(*COLUMNS), few=few)

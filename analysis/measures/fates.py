@@ -26,7 +26,7 @@ from analysis.frames.operations import (
     UNASKED,
     UNKNOWN,
 )
-from analysis.stored.batches import NONE, Mask
+from analysis.stored.batches import NONE, Mask, numbers
 from analysis.stored.columns import Columns, Numbers
 from harness.history import tables
 
@@ -109,7 +109,7 @@ def _operations_of(files: Sequence[Path], part: int, parts: int) -> pa.Table:
         with pq.ParquetFile(file) as parquet:
             for group in range(parquet.num_row_groups):
                 rows = parquet.read_row_group(group, columns=list(_Rows.COLUMNS), use_threads=False)
-                value = pc.fill_null(rows["value"], NONE).to_numpy()
+                value = numbers(rows["value"])
                 found.append(rows.filter(pa.array((value != NONE) & (value % parts == part))))
     return pa.concat_tables([table.select(_Rows.COLUMNS) for table in found])
 
@@ -141,7 +141,7 @@ class _Rows:
     COLUMNS = (*NUMBERS, "f", "type", "error")
 
     def __init__(self, table: pa.Table) -> None:
-        self.of = {name: _numbers(table[name]) for name in self.NUMBERS}
+        self.of = {name: numbers(table[name]) for name in self.NUMBERS}
         ok = _are(table["type"], "ok")
         self.send = _are(table["f"], "send")
         self.ack = self.send & ok
@@ -226,8 +226,3 @@ def _are(column: pa.ChunkedArray, *words: str) -> Mask:
     """Which are one of these words; null is none of them."""
     which: Mask = pc.is_in(column, value_set=pa.array(words)).to_numpy()
     return which
-
-
-def _numbers(column: pa.ChunkedArray) -> Numbers:
-    numbers: Numbers = pc.fill_null(column.cast(pa.int64()), NONE).to_numpy()
-    return numbers

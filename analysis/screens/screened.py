@@ -35,7 +35,7 @@ from analysis.screens.reduced import later_processed, reduce
 from analysis.screens.sends import Sends
 from analysis.screens.suspects import Aside, Suspects
 from analysis.screens.transactions import Note, Transactions
-from analysis.stored.batches import MORE, NONE, Batch, Mask, batches
+from analysis.stored.batches import MORE, NONE, Batch, Mask, batches, numbers
 from analysis.stored.columns import Numbers
 
 Row = Mapping[str, Any]
@@ -254,8 +254,7 @@ def _finals(files: Sequence[Path], more: str) -> Iterator[tuple[Numbers, Numbers
                 mine = table.filter(pc.equal(table["f"], "final-read"))
                 if mine.num_rows:
                     partition, offset, value = (
-                        pc.fill_null(mine[name].cast(pa.int64()), NONE).to_numpy()
-                        for name in ("partition", "offset", more)
+                        numbers(mine[name]) for name in ("partition", "offset", more)
                     )
                     yield partition, offset, value
 

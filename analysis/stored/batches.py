@@ -80,10 +80,10 @@ def batches(file: Path, more: Sequence[str] = ()) -> Iterator[Batch]:
 
 
 def _batch(read: pa.RecordBatch, more: Sequence[str]) -> Batch:
-    columns = {name: _numbers(read.column(name)) for name in _NUMBERS}
+    columns = {name: numbers(read.column(name)) for name in _NUMBERS}
     there = set(more) & set(read.schema.names)
     nothing = np.full(read.num_rows if more else 0, NONE)
-    columns |= {name: _numbers(read.column(name)) if name in there else nothing for name in MORE}
+    columns |= {name: numbers(read.column(name)) if name in there else nothing for name in MORE}
     errors, error = _texts(read.column("error"))
     processes, place = _texts(read.column("process"))
     return Batch(
@@ -96,14 +96,15 @@ def _batch(read: pa.RecordBatch, more: Sequence[str]) -> Batch:
     )
 
 
-def _numbers(column: pa.Array) -> Numbers:
-    numbers: Numbers = pc.fill_null(column.cast(pa.int64()), NONE).to_numpy(zero_copy_only=False)
-    return numbers
+def numbers(column: pa.Array | pa.ChunkedArray) -> Numbers:
+    """A column of whole numbers; NONE for null."""
+    filled: Numbers = pc.fill_null(column.cast(pa.int64()), NONE).to_numpy(zero_copy_only=False)
+    return filled
 
 
 def _texts(column: pa.DictionaryArray) -> tuple[list[str], Numbers]:
     """The texts, and the place of each row's."""
-    return column.dictionary.to_pylist(), _numbers(column.indices)
+    return column.dictionary.to_pylist(), numbers(column.indices)
 
 
 def _places(column: pa.DictionaryArray, known: Sequence[str]) -> Numbers:

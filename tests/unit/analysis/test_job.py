@@ -8,11 +8,12 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psutil
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -20,6 +21,7 @@ from analysis import job
 from analysis.anomalies import NAMES
 from analysis.frames import schema
 from analysis.job import check
+from analysis.remote.shared_place import SharedPlace
 from analysis.report import page
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import open_run
@@ -29,7 +31,7 @@ from tests.support.histories import fault, final_read, found, read, sent, story,
 from tests.support.story_runs import write_story
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 Report = dict[str, Any]
 PARTS = (sent(1, at=0), sent(2, at=1), read(1, at=0), final_read(1))
@@ -50,6 +52,24 @@ def test_every_table_is_there_empty_or_not(run_folder: Path) -> None:
     }
     for name in NAMES:
         assert tables[f"{name}.parquet"].schema.names == schema.EVIDENCE.names
+
+
+@pytest.mark.parametrize("most", [0, 10_000])
+def test_where_many_are_suspected_spark_writes_what_it_finds(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """So that no more is held in memory than some rows at a time; the evidence is the same."""
+    take, held = SharedPlace.take, []
+
+    def taking(self: SharedPlace, rows: DataFrame, *, few: bool) -> Iterator[pa.Table]:
+        held.append(few)
+        return take(self, rows, few=few)
+
+    monkeypatch.setattr(SharedPlace, "take", taking)
+    monkeypatch.setattr(job, "FEW", most)
+    (report,) = check([write_story(story(*PARTS), tmp_path / "run", "told/1")])
+
+    assert (held, found(report, "lost")) == ([most > 0], [2])
 
 
 @with_story(*PARTS)
