@@ -23,7 +23,7 @@ from typing import Any
 
 from rich.console import Console
 
-from analysis import job
+from analysis.job import job
 from harness.checkout import DOCS, ROOT
 from harness.commands.campaigns.lines import origin, summary
 from harness.history.seal_record import SEALED
@@ -53,7 +53,7 @@ def kept() -> list[Path]:
 def differences(folders: Sequence[Path], pages: Path, **session: Any) -> dict[str, list[str]]:
     """By folder's name, what judging again makes otherwise; nothing where all is as it was told.
 
-    The pages are made in `pages`, in a folder each. `session` is analysis.job.check's.
+    The pages are made in `pages`, in a folder each. `session` is analysis.job.job's.
     """
     copies = [_copied(folder, pages / folder.name) for folder in folders]
     made = job.check(copies, **session)

@@ -30,10 +30,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from analysis.causes.run_facts.configuration import lag_max_ms
+from analysis.causes.run_facts.faults import Happened
+from analysis.causes.run_facts.kafka import Kafka, kafka_of
 from analysis.causes.states import Partition, State, partitions_of
-from analysis.run_facts.configuration import lag_max_ms
-from analysis.run_facts.faults import Happened
-from analysis.run_facts.kafka import Kafka, kafka_of
 from analysis.stored.stored_run import Run
 from harness.model.effects import Effects
 

@@ -27,8 +27,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from analysis.causes.run_facts.configuration import lag_max_ms
 from analysis.frames.elections import Election, elections
-from analysis.run_facts.configuration import lag_max_ms
 from analysis.stored.replica_samples import Look, looks_of
 from analysis.stored.stored_run import Run
 

@@ -11,6 +11,10 @@ from typing import Any
 
 from analysis.anomalies import BY_NAME, NAMES, untold_reasons
 from analysis.anomalies import unjudged as not_recorded
+from analysis.causes.run_facts.configuration import Facts
+from analysis.causes.run_facts.kafka import kraft_of
+from analysis.causes.run_facts.placement import misplaced
+from analysis.causes.run_facts.untold import unmeasured_windows
 from analysis.checks.transactions.cycles import Cycles
 from analysis.measures.cap import availability
 from analysis.measures.consumer_lag import worst
@@ -20,16 +24,11 @@ from analysis.measures.rebalances import rebalances
 from analysis.measures.replication import replication
 from analysis.measures.stable_lag import stable_lag
 from analysis.measures.work_done import Work
-from analysis.permission import Permission
 from analysis.report import outages
 from analysis.report.causes import causes_told, kinds_at_work
 from analysis.report.clock import load_began_utc
 from analysis.report.headline import Judged, sentence
 from analysis.report.outcome import cap, outcome, verdict_words
-from analysis.run_facts.configuration import Facts
-from analysis.run_facts.kafka import kraft_of
-from analysis.run_facts.placement import misplaced
-from analysis.run_facts.untold import unmeasured_windows
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, final_ends
 from analysis.stories.tell import Told
@@ -48,6 +47,7 @@ from analysis.verdict.judge import (
     judge_isr_times,
     judge_levels,
 )
+from analysis.verdict.permission import Permission
 from analysis.verdict.suspended import past_the_end, short_tables, suspended, unproved
 from harness.model.runs.report import SCHEMA, Report
 from harness.model.runs.report_findings import Counts

@@ -11,8 +11,8 @@ from typing import Any
 
 from analysis.causes.cause import Cause
 from analysis.causes.kinds import Kind
-from analysis.permission import Permission
 from analysis.stored.stored_run import Run
+from analysis.verdict.permission import Permission
 
 ByAnomaly = Mapping[str, Mapping[int, int]]  # how many of an anomaly, by the cause's number
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from analysis.anomalies import ANOMALIES
+from analysis.causes.run_facts.configuration import Facts
 from analysis.measures.cap import Availability
 from analysis.report.wording import count_of
-from analysis.run_facts.configuration import Facts
 from analysis.verdict.demands import demanded_words
 from analysis.verdict.judge import Counted, Gap, Judgement, Level, Verdict
 from harness.model.plan import Telling

@@ -27,6 +27,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from analysis.anomalies import BY_NAME
+from analysis.causes.run_facts.untold import unmeasured_windows
 from analysis.measures.drawn_sends import EACH
 from analysis.report import wording
 from analysis.report.clock import Clock
@@ -41,7 +42,6 @@ from analysis.report.parts.run_files import Group, address
 from analysis.report.parts.stories import stories
 from analysis.report.parts.templates import environment, style
 from analysis.report.timeline import burst, end_of, figure, reads_word
-from analysis.run_facts.untold import unmeasured_windows
 from analysis.verdict.demands import level_words
 from analysis.verdict.naming import amount_words
 from harness.model.runs.report import CountDemand, GapDemand, LevelDemand, Report

@@ -34,8 +34,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from analysis.causes.run_facts.faults import Happened
 from analysis.measures.work_done import SHORT_NS, SHORTLY_NS, Work
-from analysis.run_facts.faults import Happened
 from analysis.stored.stored_run import Run
 from analysis.verdict.naming import called, kind_of
 from analysis.verdict.own_time import free_ns, line_of, taken

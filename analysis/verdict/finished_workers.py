@@ -26,8 +26,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from analysis.causes.run_facts.faults import Happened
 from analysis.measures.work_done import Work
-from analysis.run_facts.faults import Happened
 from analysis.stored.stored_run import Run
 from analysis.verdict.naming import kind_of
 from analysis.verdict.own_time import Stretch, free_ns, line_of, taken

@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from analysis.causes.run_facts.faults import Happened
 from analysis.measures.work_done import FOREVER_NS
-from analysis.run_facts.faults import Happened
 from analysis.stored.stored_run import Run
 
 Stretch = tuple[int, int]  # from, to

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from analysis.run_facts.faults import view_before
+from analysis.causes.run_facts.faults import view_before
 from analysis.stored.stored_run import Run
 from analysis.verdict.naming import called
 from harness.model.target_roles import Moment, could_mean

@@ -24,8 +24,8 @@ import pyarrow as pa
 
 from analysis.checks.run_row import run_row
 from analysis.frames import schema
-from analysis.permission import permission_of
 from analysis.stored.stored_run import EVENTS, open_run
+from analysis.verdict.permission import permission_of
 from bench.checker.coverage import ANOMALIES, MEASURES, Sql
 
 FILES = ("fates", "places", "steps", "order", "transactions", "groups")

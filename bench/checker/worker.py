@@ -25,7 +25,7 @@ from unittest import mock
 from bench.checker.measure import cpu_s
 
 Task = Callable[[Path, bool], dict[str, Any]]
-# What is timed by itself, of analysis.job.
+# What is timed by itself, of analysis.job.job.
 APART = {"open": "open_run", "cycles": "cycles_of", "publish": "_publish"}
 
 
@@ -53,7 +53,7 @@ def _ours(operations: int) -> Iterator[dict[str, Task]]:
 
 def _check(spark: Any, folder: Path, by_uri: bool) -> dict[str, Any]:
     """`by_uri`: as a run in a store, which is staged first."""
-    from analysis import job  # noqa: PLC0415
+    from analysis.job import job  # noqa: PLC0415
 
     took: dict[str, float] = dict.fromkeys(APART.values(), 0.0)
     shuffled = _shuffled(spark)
@@ -92,7 +92,7 @@ def _unscreened(spark: Any, folder: Path, _: bool) -> dict[str, Any]:
     from analysis.anomalies import ANOMALIES  # noqa: PLC0415
     from analysis.checks.rules import Rules  # noqa: PLC0415
     from analysis.frames.history import history_of  # noqa: PLC0415
-    from analysis.job import prepared  # noqa: PLC0415
+    from analysis.job.job import prepared  # noqa: PLC0415
     from analysis.remote.shared_place import SharedPlace  # noqa: PLC0415
     from analysis.stored.stored_run import open_run  # noqa: PLC0415
 

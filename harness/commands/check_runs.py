@@ -56,7 +56,7 @@ def check_runs(
         _seal(here)
         if ahead is not None:
             ahead.wait_for_imports()
-        from analysis import job  # slow to import: meanwhile Spark starts
+        from analysis.job import job  # slow to import: meanwhile Spark starts
 
         try:
             places = [each.path if isinstance(each, RunFolder) else each for each in folders]

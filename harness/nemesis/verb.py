@@ -181,7 +181,7 @@ class Verb:
         """What a fault with these options can do; None: not known.
 
         Effects that are no function are those at a node, from which those at a worker follow. What
-        a controller loses are no records, but who may lead (analysis.run_facts.quorum_strikes).
+        a controller loses are no records, but who may lead (`quorum_strikes` of analysis.causes).
         """
         if callable(self.effects):
             return self.effects(self.options.of(given), target)

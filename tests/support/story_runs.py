@@ -65,7 +65,7 @@ class CheckedStories:
 
     def _check(self, tests: Sequence[str]) -> None:
         # Most of those who write stories need no Spark.
-        from analysis import job  # noqa: PLC0415
+        from analysis.job import job  # noqa: PLC0415
         from analysis.report import page  # noqa: PLC0415
 
         screens = _Screens()
@@ -94,7 +94,7 @@ class _Screens:
         self._signs: dict[str, Collection[Any]] = {}  # by run_id; of plain ones
 
     def look(self, runs: Sequence[Any], facts: Mapping[str, Any], scratch: Path) -> None:
-        """In place of analysis.job's."""
+        """In place of analysis.job.job's."""
         from analysis.screens.several import screens  # noqa: PLC0415
 
         told = {run.run_id: screens([run], facts, scratch) for run in runs}

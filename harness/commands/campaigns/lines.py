@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from analysis.run_facts.kafka import kafka_of
+from analysis.causes.run_facts.kafka import kafka_of
 from harness.history.seal_record import SEALED
 from harness.model.campaigns.campaign import Cell
 from harness.model.runs import json_text

@@ -18,11 +18,11 @@ from typing import Any
 import pytest
 
 from analysis.anomalies import NAMES
-from analysis.permission import permission_of
 from analysis.report import junit, page
 from analysis.report.build import COUNTED, PAST, Found, no_finding, report
 from analysis.stored.run_files import CheckError, read_record
 from analysis.stored.stored_run import BUCKETS_MAX, Run, open_run
+from analysis.verdict.permission import permission_of
 from harness.checkout import ROOT
 from harness.model.runs.report import Report
 from harness.model.runs.run_folder import RunFolder

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.job import check
+from analysis.job.job import check
 from harness.checkout import ROOT
 
 GOLDEN = ROOT / "tests" / "golden"

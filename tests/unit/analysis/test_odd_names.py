@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from analysis import job
+from analysis.job import job
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, open_run
 from tests.support.histories import final_read, found, sent, story

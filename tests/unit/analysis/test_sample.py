@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis import job
+from analysis.job import job
 from harness.checkout import DOCS, ROOT
 
 if TYPE_CHECKING:

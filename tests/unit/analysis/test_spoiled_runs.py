@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from analysis import job
+from analysis.job import job
 from analysis.report import page
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, open_run

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from analysis import job
+from analysis.job import job
 from analysis.remote.shared_place import SharedPlace
 from analysis.remote.store import Store
 from harness.checkout import ROOT

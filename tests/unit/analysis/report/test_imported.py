@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.job import check
+from analysis.job.job import check
 from harness.foreign.about import About
 from harness.model.runs.run_folder import RunFolder
 from tests.support.foreign_lines import (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from analysis.job import check
+from analysis.job.job import check
 from tests.support.histories import doubtful, failed, final_read, read, sent, story
 from tests.support.pages.page_reader import Reader, reading, script
 from tests.support.story_runs import write_story

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from analysis.job import check
+from analysis.job.job import check
 from analysis.stored.run_files import CheckError
 from tests.support.histories import final_read, sent, story
 from tests.support.story_runs import operation_rows, write_rows, write_story

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis import job
 from analysis.frames import schema
+from analysis.job import job
 from analysis.stored.stored_run import Run, open_run
 from analysis.stories.tell import MOST, Told, tell
 from tests.support import story_runs

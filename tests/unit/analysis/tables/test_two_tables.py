@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from analysis.job import check
+from analysis.job.job import check
 from harness.foreign.about import About
 from tests.support import foreign_lines
 from tests.support.two_tables import (

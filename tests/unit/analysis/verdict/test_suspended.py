@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.anomalies import NAMES
-from analysis.job import check
+from analysis.job.job import check
 from analysis.stored.damage import Damage, of_finding
 from analysis.verdict.demands import parse
 from analysis.verdict.judge import Gap

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from analysis import job
+from analysis.job import job
 from analysis.measures.consumer_lag import lag
 from analysis.report.results import Results, results_of
 from analysis.stored.stored_run import Run, open_run

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.job import check
+from analysis.job.job import check
 from harness.checkout import ROOT
 from harness.foreign import telling
 from harness.foreign.about import About

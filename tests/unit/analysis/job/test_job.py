@@ -17,10 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis import job
 from analysis.anomalies import NAMES
 from analysis.frames import schema
-from analysis.job import check
+from analysis.job import job
+from analysis.job.job import check
 from analysis.remote.shared_place import SharedPlace
 from analysis.report import page
 from analysis.stored.run_files import CheckError

@@ -35,7 +35,6 @@ from analysis.frames.history import history_of
 from analysis.measures.fates import Fates, fates_of_files
 from analysis.measures.leadership import acked_unseen
 from analysis.measures.measured import Measured, measured
-from analysis.permission import Permission, permission_of
 from analysis.remote import shared_place
 from analysis.remote.masters import require_master, starting
 from analysis.remote.shared_place import SharedPlace, is_local, require_shared
@@ -51,6 +50,7 @@ from analysis.spark.session import HERE, make_room_for, session
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, open_run
 from analysis.stored.transactions.settled import settled_in
+from analysis.verdict.permission import Permission, permission_of
 from harness.model.runs.disk import trouble_told
 from harness.model.sections.expect import ALONE
 
