@@ -29,6 +29,7 @@ from harness.commands.campaigns.lines import origin, summary
 from harness.history.seal_record import SEALED
 from harness.model.exit_codes import FAILED
 from harness.model.runs.ledger import Line, read
+from harness.model.runs.report import Report
 from harness.model.runs.run_folder import RunFolder
 
 KEPT = DOCS / "evidence"
@@ -77,20 +78,20 @@ def _ledgers() -> list[Path]:
 
 
 def _different(
-    folder: Path, copy: Path, report: Mapping[str, Any], lines: Mapping[str, Line]
+    folder: Path, copy: Path, report: Report, lines: Mapping[str, Line]
 ) -> Iterator[str]:
-    line = lines.get(report["run_id"])
+    line = lines.get(report.run_id)
     if line is None:
-        yield f"no ledger has a line of run {report['run_id']}"
+        yield f"no ledger has a line of run {report.run_id}"
         return
     its = origin(RunFolder(path=copy))
     # A run that failed ended so, whatever its history comes to.
-    code = line["exit"] if line["exit"] == FAILED else report["exit_code"]
+    code = FAILED if line["exit"] == FAILED else report.exit_code or 0
     again = {key: its[key] for key in OF_THE_RUN} | summary(None, code, report)
     for key, value in json.loads(json.dumps(again)).items():
         if key in line and not _says(value, line[key]):
             yield f"{key} is {value}, in the ledger {line.get(key)}"
-    if not _says(json.loads(json.dumps(report)), json.loads((folder / "report.json").read_text())):
+    if not _says(json.loads(report.text()), json.loads((folder / "report.json").read_text())):
         yield "report.json says something else"
 
 

@@ -20,6 +20,7 @@ from analysis.frames import schema
 from analysis.frames.operations import OFFSET_BITS, SENT_NAMES
 from analysis.frames.permission import FORBIDDEN, IN_DOUBT, PERMITTED
 from analysis.stored.columns import Numbers
+from analysis.stored.fact_rows import CauseRow, RunRow
 from harness.history.record_format import SEQUENCE_BITS
 
 Row = Mapping[str, Any]
@@ -29,7 +30,7 @@ _SECONDS = {"time_s": "time_ns", "sent_s": "sent_ns", "acked_s": "acked_ns"} | {
 }
 
 
-def evidence(table: pa.Table, facts: Row) -> pa.Table:
+def evidence(table: pa.Table, facts: RunRow) -> pa.Table:
     """Rows of analysis.frames.evidence.rows, with at least found_rows.COLUMNS, as evidence."""
     found = Found(table)
     columns = {
@@ -122,7 +123,7 @@ def _faults(found: Found, faults: Sequence[Row]) -> dict[str, pa.Array]:
     }
 
 
-def _judged(found: Found, causes: Sequence[Row]) -> dict[str, pa.Array]:
+def _judged(found: Found, causes: Sequence[CauseRow]) -> dict[str, pa.Array]:
     place = permitting(found, causes) + 1
     words = [FORBIDDEN, *(PERMITTED if cause["sure"] else IN_DOUBT for cause in causes)]
     return {

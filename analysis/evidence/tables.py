@@ -10,20 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from analysis.evidence.evidence import evidence
+from analysis.stored.fact_rows import RunRow
 
 Folders = Mapping[str, Mapping[str, Path]]  # run_id -> anomaly -> folder
 
 
-def written(
-    found: Iterable[pa.Table], facts: Mapping[str, Mapping[str, Any]], folder: Path
-) -> Folders:
+def written(found: Iterable[pa.Table], facts: Mapping[str, RunRow], folder: Path) -> Folders:
     """The evidence of found rows (analysis.evidence.found_rows), below `folder`. `facts`: rows of
     schema.RUNS by run_id. A run's folder is named by its number: its id may be too long for a name,
     or empty."""
@@ -45,9 +43,7 @@ def written(
     return folders
 
 
-def _parts(
-    rows: pa.Table, facts: Mapping[str, Mapping[str, Any]]
-) -> Iterable[tuple[str, str, pa.Table]]:
+def _parts(rows: pa.Table, facts: Mapping[str, RunRow]) -> Iterable[tuple[str, str, pa.Table]]:
     """The evidence of each run and anomaly among some found rows."""
     for run_id in pc.unique(rows["run_id"]).to_pylist():
         of_run = evidence(rows.filter(pc.equal(rows["run_id"], run_id)), facts[run_id])

@@ -31,17 +31,17 @@ from analysis.causes.run_facts.untold import unmeasured_windows
 from analysis.measures.drawn_sends import EACH
 from analysis.report import wording
 from analysis.report.clock import Clock
-from analysis.report.panels import PALETTE
+from analysis.report.figure.close_up import close_up, quantiles
+from analysis.report.figure.panels import PALETTE
+from analysis.report.figure.timeline import burst, end_of, figure, reads_word
 from analysis.report.parts import scripts
 from analysis.report.parts.client_keys import whose
-from analysis.report.parts.close_up import close_up, quantiles
 from analysis.report.parts.counters import counters
 from analysis.report.parts.evidence import evidence, fault_names
 from analysis.report.parts.isr_meanwhile import isr_meanwhile
 from analysis.report.parts.run_files import Group, address
 from analysis.report.parts.stories import stories
 from analysis.report.parts.templates import environment, style
-from analysis.report.timeline import burst, end_of, figure, reads_word
 from analysis.verdict.demands import level_words
 from analysis.verdict.naming import amount_words
 from harness.model.runs.report import CountDemand, GapDemand, LevelDemand, Report

@@ -30,12 +30,12 @@ from analysis.anomalies import NAMES
 from analysis.checks.transactions.cycles import Cycles
 from analysis.frames import schema
 from analysis.measures.consumer_lag import lag
-from analysis.measures.drawn_sends import points
+from analysis.measures.drawn_sends import Point, points
 from analysis.measures.latency_and_rates import QUANTILES
 from analysis.measures.measured import Measured
 from analysis.measures.replication import behind
 from analysis.measures.work_done import Work
-from analysis.report.build import COUNTED, EXAMPLES, PAST, AnomalyFinding, Found, no_finding
+from analysis.report.found import COUNTED, EXAMPLES, PAST, AnomalyFinding, Found, no_finding
 from analysis.report.parts import imported
 from analysis.report.parts.run_files import run_files
 from analysis.stored.stored_run import Run
@@ -56,7 +56,7 @@ class Results:
     found: Found
     timeline: Sequence[Row]
     evidence: Mapping[str, Path]  # by anomaly
-    sends: Sequence[Row] = ()  # rows of `drawn_sends.points`
+    sends: Sequence[Point] = ()
 
 
 def results_of(

@@ -17,6 +17,7 @@ from analysis.screens.log import EMPTY, GARBLED, NOBODY, Log
 from analysis.screens.values import distinct
 from analysis.stored.batches import NONE, Batch, Mask
 from analysis.stored.columns import Columns, Numbers
+from analysis.stored.fact_rows import RunRow
 
 Row = dict[str, Any]
 _MOVES = 1 << 22  # of candidates and moves that are compared at once
@@ -48,9 +49,9 @@ class _Steps(Columns):
 class Readers:
     """The steps of all readers of a run."""
 
-    def __init__(self, facts: Mapping[str, Any]) -> None:
+    def __init__(self, facts: RunRow) -> None:
         self._dense = bool(facts["dense"])
-        self._put = [move for move in facts["moves"] if move["position"] is not None]
+        self._put = facts["moves"]
         self._last: dict[tuple[str, int], tuple[int, ...]] = {}  # what a reader was given last
         self._found: list[tuple[str, _Steps]] = []
 
@@ -105,6 +106,7 @@ class Readers:
         moves = [
             (move["time_ns"], move["position"])
             for move in self._put
+            if move["position"] is not None
             if (move["process"], move["partition"]) == (batch.process, partition)
             if move["time_ns"] <= end_ns
         ]
@@ -113,7 +115,7 @@ class Readers:
         time_ns, position = max(moves)
         return position - 1, NONE, time_ns + 1, NONE
 
-    def rows(self, log: Log, facts: Mapping[str, Any]) -> Iterator[Row]:
+    def rows(self, log: Log, facts: RunRow) -> Iterator[Row]:
         """The rows of analysis.frames.steps, but for holes; without run_id."""
         beside = _Beside(log, facts)
         for process, steps in self._found:
@@ -121,7 +123,7 @@ class Readers:
             for number in range(len(left.offset)):
                 yield from beside.kinds(process, left, number)
 
-    def crossed(self, log: Log, facts: Mapping[str, Any]) -> dict[tuple[int, int], int]:
+    def crossed(self, log: Log, facts: RunRow) -> dict[tuple[int, int], int]:
         """By partition and offset: when a reader was first given the record there right after the
         one that the log has before it."""
         found: dict[tuple[int, int], int] = {}
@@ -207,7 +209,7 @@ def _moved(process: str, steps: _Steps, moves: Sequence[Mapping[str, Any]]) -> M
 class _Beside:
     """Steps beside the log, as rows."""
 
-    def __init__(self, log: Log, facts: Mapping[str, Any]) -> None:
+    def __init__(self, log: Log, facts: RunRow) -> None:
         self._log, self._facts = log, facts
 
     def kinds(self, process: str, steps: _Steps, number: int) -> Iterator[Row]:
@@ -270,7 +272,7 @@ def _behind_a_gap(there: Numbers, end: Mapping[str, Any]) -> list[tuple[int, int
 
 def holes(
     log: Log,
-    facts: Mapping[str, Any],
+    facts: RunRow,
     ended: Iterable[tuple[Numbers, Numbers, Numbers]],
     crossed: Mapping[tuple[int, int], int],
 ) -> Iterator[Row]:

@@ -37,6 +37,7 @@ from analysis.screens.suspects import Aside, Suspects
 from analysis.screens.transactions import Note, Transactions
 from analysis.stored.batches import MORE, NONE, Batch, Mask, batches, numbers
 from analysis.stored.columns import Numbers
+from analysis.stored.fact_rows import RunRow
 
 Row = Mapping[str, Any]
 REST_AFTER = 1 << 19  # rows: they may touch the pages of eight times as many places, some 230 MB
@@ -52,7 +53,7 @@ _KINDS = {"skip": Sign.SKIP, "back": Sign.BACK, "older": Sign.OLDER, "hole": Sig
 class Screened:
     """What a screen says of one run."""
 
-    facts: Row
+    facts: RunRow
     signs: frozenset[Sign]
     suspects: pa.Table  # operations
     steps: Sequence[Row]  # rows of analysis.frames.steps, without run_id
@@ -145,7 +146,7 @@ class Screened:
 
 def screen(
     files: Sequence[Path],
-    facts: Row,
+    facts: RunRow,
     operations: int,
     *,
     notes: Iterable[Note] | None = None,
@@ -217,7 +218,7 @@ def _steps(batch: Batch) -> Mask:
     return (batch.did("read", "poll") & batch.ended("ok")) | batch.did("final-read")
 
 
-def _log(files: Sequence[Path], facts: Row, operations: int, scratch: Path | None) -> Log:
+def _log(files: Sequence[Path], facts: RunRow, operations: int, scratch: Path | None) -> Log:
     """The log, as far as the final read has it."""
     bounds: dict[int, tuple[int, int]] = {}
     for partition, offset, _ in _finals(files, "offset"):

@@ -24,6 +24,7 @@ from analysis.remote.shared_place import SharedPlace
 from analysis.screens.log import CannotScreen
 from analysis.screens.screened import Screened, screen
 from analysis.screens.transactions import Note
+from analysis.stored.fact_rows import RunRow
 from analysis.stored.stored_run import Run
 
 Row = Mapping[str, Any]
@@ -73,7 +74,7 @@ class Screens:
             each.forget()
 
 
-def screens(runs: Sequence[Run], facts: Mapping[str, Row], scratch: Path) -> Screens | None:
+def screens(runs: Sequence[Run], facts: Mapping[str, RunRow], scratch: Path) -> Screens | None:
     """The screens of these runs, whose rows of schema.RUNS are `facts`; None: all is suspected.
 
     Outputs of transformers are linked to what others sent, so a run with these is not screened.

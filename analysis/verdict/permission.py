@@ -35,6 +35,7 @@ from analysis.causes.run_facts.quorum_strikes import quorum_strikes
 from analysis.causes.seen import Seen
 from analysis.causes.states import partitions_of
 from analysis.checks.promise import Promise
+from analysis.stored.fact_rows import CauseRow
 from analysis.stored.member_stops import stops_of
 from analysis.stored.stored_run import Run, read_ended
 from analysis.stored.transactions.settled import Settled
@@ -72,7 +73,7 @@ class Permission:
         """Whether any cause permits unsettled transactions only."""
         return any(cause.unsettled_ns is not None for cause in self.causes)
 
-    def rows(self, start_ns: int = 0, settled: Settled | None = None) -> list[Mapping[str, Any]]:
+    def rows(self, start_ns: int = 0, settled: Settled | None = None) -> list[CauseRow]:
         """Rows of schema.CAUSE, of a run whose load started then; `settled`: what it tells of
         that."""
         told = settled or Settled()

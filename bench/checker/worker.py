@@ -61,7 +61,7 @@ def _check(spark: Any, folder: Path, by_uri: bool) -> dict[str, Any]:
         for name in APART.values():
             patched.enter_context(mock.patch.object(job, name, _timed(job, name, took)))
         report = job.check([folder.as_uri() if by_uri else folder], started=spark)[0]
-    counts = {name: each["count"] for name, each in report["anomalies"].items() if each["count"]}
+    counts = {name: each.count for name, each in report.anomalies.items() if each.count}
     return {
         "counts": counts,
         "shuffled": _shuffled(spark) - shuffled,
@@ -118,7 +118,7 @@ def _unscreened(spark: Any, folder: Path, _: bool) -> dict[str, Any]:
 def _duckdb() -> Iterator[dict[str, Task]]:
     from bench.checker import duckdb_side  # noqa: PLC0415
 
-    facts: dict[Path, dict[str, Any]] = {}
+    facts: dict[Path, Any] = {}
 
     def know(folder: Path, _: bool) -> dict[str, Any]:
         facts[folder] = duckdb_side.facts_of(folder)

@@ -68,7 +68,7 @@ def check_runs(
     codes = []
     for where, report in zip(folders, reports, strict=True):
         show_report(report, where, console)
-        codes.append(int(report["exit_code"]))
+        codes.append(report.exit_code or 0)
     show_how_many_valid(codes, len(folders), console)
     return worst(codes)
 

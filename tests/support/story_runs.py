@@ -78,7 +78,7 @@ class CheckedStories:
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(page, "render", lambda *_: "")  # megabytes, and none looks at it
                 patch.setattr(job, "screens", screens.look)
-                reports = job.check(paths)
+                reports = checked(paths)
             for test, report, path in zip(tests, reports, paths, strict=True):
                 missed = screens.missed(report)
                 wrong = AssertionError(f"no sign of {missed} was seen by the screen of {path}")
@@ -109,7 +109,14 @@ class _Screens:
         return [name for name in found if signs is not None and not BY_NAME[name].tables(signs)]
 
 
-def measured_rows(run: Any, measure: Any) -> list[dict[str, Any]]:
+def checked(places: Sequence[Path | str], **more: Any) -> list[dict[str, Any]]:
+    """The reports of a check (analysis.job.job.check), as their files have them."""
+    from analysis.job import job  # noqa: PLC0415  as above
+
+    return [report.written() for report in job.check(places, **more)]
+
+
+def measured_rows(run: Any, measure: Any) -> list[Any]:
     """What one measure says of an opened run: `measure` is its class, such as WorkDone."""
     from analysis.checks.run_row import run_row  # noqa: PLC0415  as above
     from analysis.stored.batches import batches  # noqa: PLC0415

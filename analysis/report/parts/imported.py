@@ -16,7 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from analysis.report.build import AnomalyFinding, Found
+from analysis.measures.drawn_sends import Point
+from analysis.report.found import AnomalyFinding, Found
 from analysis.stored.stored_run import Run
 from analysis.stored.value_texts import texts_of
 from harness.model.untold import BEGINS, READ_TIMES
@@ -36,7 +37,7 @@ def timeline_as_told(run: Run, timeline: Sequence[dict[str, Any]]) -> Sequence[d
     return [] if _is_timeless(run) else [_without(_QUANTILES, row) for row in timeline]
 
 
-def sends_as_told(run: Run, sends: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+def sends_as_told(run: Run, sends: Sequence[Point]) -> Sequence[Point]:
     """The single sends that are drawn, where it is told when they began."""
     return () if BEGINS in run.untold else sends
 

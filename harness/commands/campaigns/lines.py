@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import Any
 
 from analysis.causes.run_facts.kafka import kafka_of
 from harness.history.seal_record import SEALED
 from harness.model.campaigns.campaign import Cell
-from harness.model.runs import json_text
+from harness.model.exit_codes import FAILED
 from harness.model.runs.configuration import digest_of
+from harness.model.runs.report import Report, read_report
+from harness.model.runs.report_course import FaultTold, Window
 from harness.model.runs.run_folder import RunFolder
 from harness.model.runs.run_record import RunRecord
 from harness.scenario.prepare import Request
@@ -39,9 +41,10 @@ def line_of(folder: RunFolder, code: int | None = None, cell: Cell | None = None
     """What is told of a run that has ended: of which run it is, and what that came to. `code`: what
     its command ended with, None: what its report says."""
     file = folder.path / "report.json"
-    report: Any = json_text.loads(json_text.read_bytes(file)) if file.is_file() else None
-    ended = int(report["exit_code"]) if code is None else code
-    return {**origin(folder), **summary(cell, ended, report)}
+    report = read_report(file) if file.is_file() else None
+    if code is None:
+        code = report.exit_code if report and report.exit_code is not None else FAILED
+    return {**origin(folder), **summary(cell, code, report)}
 
 
 def origin(folder: RunFolder) -> dict[str, Any]:
@@ -69,69 +72,72 @@ def _session(record: RunRecord) -> dict[str, float]:
     return {"session_ms": kafka.session_ms(record.node_settings.server)}
 
 
-def summary(cell: Cell | None, code: int, report: Mapping[str, Any] | None) -> dict[str, Any]:
+def summary(cell: Cell | None, code: int, report: Report | None) -> dict[str, Any]:
     """What a run came to: small enough for git, enough for every table."""
-    line: dict[str, Any] = {"exit": code}
     if report is None:
-        return line
-    counts = report["counts"]
-    windows = report["windows"]
+        return {"exit": code}
+    counts, windows = report.counts, report.windows
+    writes = [window for window in windows if window.kind == "produce"]
+    reads = [window for window in windows if window.kind == "consume"]
     return {
-        **line,
-        "verdict": report["verdict"],
-        "reasons": report["reasons"],
-        "sends": counts["sends"],
-        "acked": counts["acked"],
-        "indeterminate": counts["indeterminate"],
-        "failed": counts["failed"],
-        "anomalies": {name: found["count"] for name, found in report["anomalies"].items()},
+        "exit": code,
+        "verdict": report.verdict,
+        "reasons": report.reasons,
+        "sends": counts.sends,
+        "acked": counts.acked,
+        "indeterminate": counts.indeterminate,
+        "failed": counts.failed,
+        "anomalies": {name: finding.count for name, finding in report.anomalies.items()},
         "forbidden": [
-            name
-            for name, found in report["anomalies"].items()
-            if (found.get("judged") or {}).get("forbidden")
+            name for name, finding in report.anomalies.items() if finding.judged.forbidden
         ],
-        "lost_split": report["anomalies"]["lost"]["split"],
-        "cap": report["cap"],
+        "lost_split": report.anomalies["lost"].split,
+        "cap": report.cap and report.cap.written(),
         "promises": {
-            name: {key: report["anomalies"][name][key] for key in ("forbidden", "promise")}
+            name: {
+                "forbidden": report.anomalies[name].forbidden,
+                "promise": report.anomalies[name].promise,
+            }
             for name in PROMISED
         },
-        "faults": len(report["faults"]),
-        "produce_gaps_s": [round(w["length_s"], 3) for w in windows if w["kind"] == "produce"],
-        "produce_led_s": [_led_s(w) for w in windows if w["kind"] == "produce"],
-        "consume_gaps_s": [round(w["length_s"], 3) for w in windows if w["kind"] == "consume"],
-        "fault_gaps_s": fault_gaps_s(report["faults"], windows),
-        **({"replication": report["replication"]} if report.get("replication") else {}),
-        **({"leadership": report.get("leadership", [])} if cell and cell.balance else {}),
-        "ack_ms": report["latency_ms"]["ack"],
-        "kafka": report["versions"].get("kafka"),
-        "host": report["host"],
+        "faults": len(report.faults),
+        "produce_gaps_s": [round(window.length_s, 3) for window in writes],
+        "produce_led_s": [_led_s(window) for window in writes],
+        "consume_gaps_s": [round(window.length_s, 3) for window in reads],
+        "fault_gaps_s": fault_gaps_s(report.faults, windows),
+        **({"replication": report.replication.written()} if report.replication else {}),
+        **(
+            {"leadership": [stretch.written() for stretch in report.leadership]}
+            if cell and cell.balance
+            else {}
+        ),
+        "ack_ms": report.latency_ms and report.latency_ms.ack and report.latency_ms.ack.written(),
+        "kafka": report.versions.get("kafka"),
+        "host": report.host,
     }
 
 
-def _led_s(window: Mapping[str, Any]) -> float | None:
+def _led_s(window: Window) -> float | None:
     """How much of a stretch a leader that was elected in it led already; None: nobody was."""
-    elected_s = window.get("leader_s")
-    if elected_s is None:
+    if window.leader_s is None:
         return None
-    return round(float(window["start_s"] + window["length_s"] - elected_s), 3)
+    return round(float(window.start_s + window.length_s - window.leader_s), 3)
 
 
-def fault_gaps_s(
-    faults: Sequence[Mapping[str, Any]], windows: Iterable[Mapping[str, Any]]
-) -> list[float]:
+def fault_gaps_s(faults: Sequence[FaultTold], windows: Iterable[Window]) -> list[float]:
     """For each fault the longest stretch without acks that it caused, 0 without any of a window's
     length: of the faults in force during a stretch, the one injected nearest to its start did."""
-    longest = {fault["fault"]: 0.0 for fault in faults}
+    longest = {fault.fault: 0.0 for fault in faults}
     for window in windows:
-        begin_s, length_s = window["start_s"], window["length_s"]
+        begin_s, length_s = window.start_s, window.length_s
         in_force = [
             fault
             for fault in faults
-            if fault["start_s"] < begin_s + length_s
-            and (fault["healed_s"] is None or fault["healed_s"] > begin_s)
+            if fault.start_s is not None
+            and fault.start_s < begin_s + length_s
+            and (fault.healed_s is None or fault.healed_s > begin_s)
         ]
-        if window["kind"] == "produce" and in_force:
-            cause = min(in_force, key=lambda fault: abs(float(fault["start_s"]) - begin_s))
-            longest[cause["fault"]] = max(longest[cause["fault"]], length_s)
+        if window.kind == "produce" and in_force:
+            cause = min(in_force, key=lambda fault: abs((fault.start_s or 0) - begin_s))
+            longest[cause.fault] = max(longest[cause.fault], length_s)
     return [round(length_s, 3) for length_s in longest.values()]

@@ -23,6 +23,8 @@ from harness.model.runs.ledger import (
     LedgerError,
     read,
 )
+from harness.model.runs.report import report_of
+from harness.model.runs.report_course import FaultTold, Window
 from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import ScenarioError
 from harness.scenario.prepare import Prepared
@@ -79,7 +81,7 @@ def test_who_led_what_is_kept_where_the_cell_asks_for_it(asks, kept):
     report = reports.kills(times=1).report | {"leadership": report_parts.leadership()}
     cell = Cell(scenario="study-1", repeats=1, balance=asks)
 
-    line = lines.summary(cell, 0, report)
+    line = lines.summary(cell, 0, report_of(report))
 
     assert line.get("leadership") == (report_parts.leadership() if kept else None)
 
@@ -155,15 +157,15 @@ def test_a_campaign_that_cannot_be_is_refused_naming_file_and_key(tmp_path, text
     assert told in str(refused.value)
 
 
-def stretch(start_s: float, length_s: float, kind: str = "produce") -> dict[str, Any]:
-    return {"kind": kind, "start_s": start_s, "length_s": length_s}
+def stretch(start_s: float, length_s: float, kind: str = "produce") -> Window:
+    """A window; what else is told of it does not matter here."""
+    return Window.model_construct(kind=kind, start_s=start_s, length_s=length_s)
 
 
 def test_the_gap_of_a_fault_is_the_longest_that_it_caused():
-    faults: list[dict[str, Any]] = [
-        {"fault": 0, "start_s": 5.0, "healed_s": 9.0},
-        {"fault": 1, "start_s": 9.0, "healed_s": None},
-        {"fault": 2, "start_s": 30.0, "healed_s": 31.0},
+    faults = [
+        FaultTold.model_construct(fault=number, start_s=start_s, healed_s=healed_s)
+        for number, (start_s, healed_s) in enumerate([(5.0, 9.0), (9.0, None), (30.0, 31.0)])
     ]
     windows = [
         stretch(1.0, 3.9),  # over before any began
