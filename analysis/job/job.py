@@ -197,7 +197,7 @@ def prepared(runs: Sequence[Run]) -> Prepared:
         run.run_id: run_row(run, _causes(run, permissions[run.run_id]), cycles[run.run_id])
         for run in runs
     }
-    told = screens(runs, facts, runs[0].path)
+    screened = screens(runs, facts, runs[0].path)
     # Each record is held against samples of replicas, where there are any, by Spark.
     followed = any(run.watched and run.watermarks for run in runs)
     operations = sum(run.operations for run in runs)
@@ -205,22 +205,22 @@ def prepared(runs: Sequence[Run]) -> Prepared:
         permissions=permissions,
         cycles=cycles,
         facts=facts,
-        screens=told,
-        measured={run.run_id: _measured(run, facts[run.run_id], told) for run in runs},
+        screens=screened,
+        measured={run.run_id: _measured(run, facts[run.run_id], screened) for run in runs},
         acked_unseen={
             run.run_id: acked_unseen(run) if ALONE in (run.scenario.get("expect") or {}) else 0
             for run in runs
         },
-        left=operations if told is None or followed else told.suspects,
+        left=operations if screened is None or followed else screened.suspects,
     )
 
 
-def _measured(run: Run, facts: RunRow, told: Screens | None) -> Measured:
+def _measured(run: Run, facts: RunRow, screened: Screens | None) -> Measured:
     fates: Iterable[Fates]
-    if told is None:
+    if screened is None:
         fates = fates_of_files(run.tables, facts, run.operations, run.path)
     else:
-        fates = told.by_run[run.run_id].fates()
+        fates = screened.by_run[run.run_id].fates()
     return measured(run.tables, facts, run.operations, fates)
 
 

@@ -17,7 +17,7 @@ from analysis.measures.leadership import leadership
 from analysis.measures.rebalances import rebalances
 from analysis.measures.stable_lag import stable_lag
 from analysis.report import outages
-from analysis.report.causes import causes_told
+from analysis.report.causes import cause_rows
 from analysis.report.clock import load_began_utc
 from analysis.report.found import COUNTED, AnomalyFinding, Found
 from analysis.report.headline import sentence
@@ -83,7 +83,7 @@ def report(run: Run, found: Found, permission: Permission) -> Report:
         stories=_stories(found.stories),
         history_format=run.history_format,
         not_recorded=list(not_recorded(permission.facts)),
-        causes=causes_told(permission, by_cause(found), run),
+        causes=cause_rows(permission, by_cause(found), run),
         windows=list(judged.windows),
         longest_window_s=LongestWindows.model_validate(
             {**outages.longest(judged.windows), **dict.fromkeys(unmeasured_windows(run.untold))}
@@ -177,13 +177,13 @@ def _rates(run: Run, counts: Mapping[str, int]) -> Rates:
     )
 
 
-def _stories(told: Told) -> Stories:
+def _stories(stories: Told) -> Stories:
     return Stories.model_validate(
         {
-            "told": list(told.stories),
-            "more": told.more,
-            "more_records": told.more_records,
-            "missing": list(told.missing),
+            "told": list(stories.stories),
+            "more": stories.more,
+            "more_records": stories.more_records,
+            "missing": list(stories.missing),
         }
     )
 
@@ -229,7 +229,7 @@ def _final_read(run: Run) -> FinalRead:
 
 def _configuration(run: Run) -> Configuration:
     scenario, topic = run.scenario, run.scenario["topic"]
-    told = {
+    settings = {
         "producer": scenario["workload"]["producer"],
         "consumer": scenario["workload"]["consumer"],
         "topic": {name: None if name in run.untold else topic[name] for name in topic},
@@ -241,4 +241,4 @@ def _configuration(run: Run) -> Configuration:
             if run.record.get(key)
         },
     }
-    return Configuration.model_validate(told)
+    return Configuration.model_validate(settings)

@@ -17,7 +17,7 @@ from harness.model.runs.report_findings import CauseTold
 ByAnomaly = Mapping[str, Mapping[int, int]]  # how many of an anomaly, by the cause's number
 
 
-def causes_told(permission: Permission, found: ByAnomaly, run: Run) -> list[CauseTold]:
+def cause_rows(permission: Permission, found: ByAnomaly, run: Run) -> list[CauseTold]:
     """One row for each cause at work, sure ones first, each in order of time; causes that differ
     only in which records they permit are told as one."""
     rows: dict[tuple[object, ...], CauseTold] = {}

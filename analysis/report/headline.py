@@ -51,8 +51,8 @@ def sentence(
         _stopped("consume", "Reads", judged.windows, None),
         _stopped("process", "The consumer group", judged.windows, None),
     ]
-    told = lost.count and lost.suspended is None
-    if judged.verdict.name == "unknown" and (told or not judged.doubts):
+    is_lost = lost.count and lost.suspended is None
+    if judged.verdict.name == "unknown" and (is_lost or not judged.doubts):
         parts.append(f"Whether all promises were kept is unknown: {reasons[0]}.")
     if judged.without_digests:
         parts.append(

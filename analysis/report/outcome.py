@@ -37,16 +37,16 @@ def outcome(judgements: Mapping[str, Judgement], doubts: Sequence[str], acked: i
     lost, others = judgements["lost"], dict(_others(judgements))
     words = ", ".join(others.values())
     if _seen(lost):
-        told = f"{lost.count:,} of {count_of(acked, 'acknowledged record')} lost"
-        return Outcome(data="lost", words=f"{told}, {words}" if words else told)
+        data = f"{lost.count:,} of {count_of(acked, 'acknowledged record')} lost"
+        return Outcome(data="lost", words=f"{data}, {words}" if words else data)
     if doubts or lost.suspended is not None:
-        told = "not known whether data was lost"
-        return Outcome(data="unknown", words=f"{told}, {words}" if words else told)
-    told = "no acknowledged record lost" if acked else "nothing was acknowledged"
+        data = "not known whether data was lost"
+        return Outcome(data="unknown", words=f"{data}, {words}" if words else data)
+    data = "no acknowledged record lost" if acked else "nothing was acknowledged"
     if not others:
-        return Outcome(data="kept", words=told)
+        return Outcome(data="kept", words=data)
     gone = any(name in others for name in GONE)
-    return Outcome(data="lost" if gone else "disturbed", words=f"{told}, {words}")
+    return Outcome(data="lost" if gone else "disturbed", words=f"{data}, {words}")
 
 
 def _others(judgements: Mapping[str, Judgement]) -> Iterator[tuple[str, str]]:

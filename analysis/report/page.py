@@ -145,8 +145,8 @@ def _latency_tile(report: Report) -> dict[str, str]:
     name, latency = "Time to ack, p50", report.latency_ms.ack if report.latency_ms else None
     if BEGINS in report.untold:
         return _unknown_tile(name, unmeasured_windows([BEGINS])["produce"])
-    told = (latency.p50, latency.p99, latency.max) if latency else (None, None, None)
-    p50, p99, most = map(wording.milliseconds, told)
+    quantiles = (latency.p50, latency.p99, latency.max) if latency else (None, None, None)
+    p50, p99, most = map(wording.milliseconds, quantiles)
     return {"name": name, "value": p50, "note": f"p99 {p99}, worst {most}", "tone": "quiet"}
 
 
@@ -288,8 +288,8 @@ def _findings(report: Report) -> dict[str, Any]:
         }
         for name, finding in report.anomalies.items()
     }
-    told, none = wording.told_apart(report.anomalies)
-    shown = [rows[name] for name in told]
+    seen, none = wording.seen_and_unseen(report.anomalies)
+    shown = [rows[name] for name in seen]
     return {
         "told": sorted(shown, key=lambda row: (row["remark"].tone != "bad", not row["count"])),
         "none": [rows[name] for name in none],

@@ -89,10 +89,10 @@ def results_of(
     if not run.untold:
         return Results(found=found, timeline=timeline, evidence=evidence, sends=sends)
     return Results(
-        found=imported.found_as_told(run, found),
-        timeline=imported.timeline_as_told(run, timeline),
+        found=imported.shown_findings(run, found),
+        timeline=imported.shown_timeline(run, timeline),
         evidence=evidence,
-        sends=imported.sends_as_told(run, sends),
+        sends=imported.shown_sends(run, sends),
     )
 
 

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from analysis.report.wording import none_words, remarks, told_apart
+from analysis.report.wording import none_words, remarks, seen_and_unseen
 from harness.model.exit_codes import FAILED, INTERRUPTED, INVALID, UNKNOWN, VALID
 from harness.model.printable import printable
 from harness.model.runs.run_folder import RunFolder
@@ -57,7 +57,7 @@ def show_report(report: Report, folder: RunFolder | str, console: Console) -> No
         console.print(plain(f"  and {reason}"))
     for remark in remarks(report):
         console.print(plain(remark.words, "yellow" if remark.tone == "doubt" else ""))
-    told, none = told_apart(report.anomalies)
+    told, none = seen_and_unseen(report.anomalies)
     if told:
         console.print(_anomaly_table({name: report.anomalies[name] for name in told}))
     if none:
