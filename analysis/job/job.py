@@ -28,8 +28,8 @@ from analysis.anomalies import ANOMALIES
 from analysis.checks.rules import Rules
 from analysis.checks.run_row import run_row
 from analysis.checks.transactions.cycles import Cycles, cycles_of
+from analysis.evidence.evidence import Folders, written
 from analysis.evidence.found_rows import COLUMNS
-from analysis.evidence.tables import Folders, written
 from analysis.frames.history import history_of
 from analysis.measures.fates import Fates, fates_of_files
 from analysis.measures.leadership import acked_unseen

@@ -25,16 +25,16 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TypedDict
 
 from analysis.causes.run_facts.configuration import lag_max_ms
 from analysis.frames.elections import Election, elections
 from analysis.stored.replica_samples import Look, looks_of
 from analysis.stored.stored_run import Run
+from analysis.stored.table_rows import Fault, View
 from harness.model.runs.report_course import Absence as AbsenceTold
 from harness.model.runs.report_course import ElectionTold, FollowerLag, LagQuantiles, Replication
 
-Row = Mapping[str, Any]
 CHECKPOINT_MS = 5_000  # Kafka's default of replica.high.watermark.checkpoint.interval.ms
 
 
@@ -69,11 +69,17 @@ def replication(run: Run, counts: Mapping[str, int], lost: int) -> Replication |
     )
 
 
-def behind(run: Run) -> list[dict[str, Any]]:
-    """For the picture, one row per look: time_s, `brokers`, how many records each replica lacks of
-    its leader's log (of several partitions the most), and `unread`, how many of the leader's
-    records are above its watermark; None where it is not known."""
-    rows: dict[int, dict[str, Any]] = {}
+class BehindRow(TypedDict):
+    """How far replicas were behind at one look; None where it is not known."""
+
+    time_s: float
+    brokers: dict[str, int | None]  # records that each lacks of its leader's log
+    unread: int | None  # the leader's records above its watermark
+
+
+def behind(run: Run) -> list[BehindRow]:
+    """For the picture, one row per look; of several partitions the most."""
+    rows: dict[int, BehindRow] = {}
     for look in (look for each in looks_of(run.watermarks).values() for look in each):
         end = look.ends.get(look.leader or "")
         lacks = {name: _less(end, own) for name, own in look.ends.items() if name != look.leader}
@@ -167,7 +173,7 @@ def _waits(later: Look, look: Look, broker: str, mark: int) -> bool:
 class Absence:
     """A follower's time out of an ISR, because of a fault; None: not seen."""
 
-    fault: Row
+    fault: Fault
     partition: int
     broker: str
     caught_up_ns: int | None
@@ -177,7 +183,7 @@ class Absence:
 
 
 def absences(
-    fault: Row, partition: int, looks: Sequence[Look], views: Iterable[Row]
+    fault: Fault, partition: int, looks: Sequence[Look], views: Iterable[View]
 ) -> Iterator[Absence]:
     """The absences of the fault's followers: each left between injection and healed."""
     mine = sorted((v for v in views if v["partition"] == partition), key=lambda v: v["time_ns"])
@@ -192,12 +198,12 @@ def absences(
 
 
 def _absence(  # noqa: PLR0913, PLR0917  what an absence is made of
-    fault: Row,
+    fault: Fault,
     partition: int,
     broker: str,
     left_ns: int,
     looks: Sequence[Look],
-    views: Sequence[Row],
+    views: Sequence[View],
 ) -> Absence:
     before = [look for look in looks if look.time_ns <= left_ns]
     got_to = _known_to_have(before, broker)

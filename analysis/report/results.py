@@ -6,8 +6,8 @@ run's folder, each table and text replaced in one step.
     analysis/<anomaly>.parquet/   evidence, docs/report.md      analysis/windows.parquet/
     analysis/timeline.parquet/    report.json  report.html  junit.xml
 
-Evidence lies in files, however much there is (analysis.evidence.tables): only its counts and first
-rows are read back. Of an imported history nothing is shown that it does not tell
+Evidence lies in files, however much there is (analysis.evidence): only its counts and first rows
+are read back. Of an imported history nothing is shown that it does not tell
 (analysis.report.parts.imported).
 """
 

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -26,8 +25,6 @@ from analysis.screens.screened import Screened, screen
 from analysis.screens.transactions import Note
 from analysis.stored.fact_rows import RunRow
 from analysis.stored.stored_run import Run
-
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

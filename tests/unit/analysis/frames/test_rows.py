@@ -9,6 +9,8 @@ import pytest
 from pyspark.sql.types import ArrayType, DataType, StructType
 
 from analysis.frames import schema
+from analysis.frames.steps import STEPS
+from analysis.screens.readers import StepRow
 from analysis.stored import fact_rows, table_rows
 from harness.history.tables import REQUIRED, SMALL_TABLES
 
@@ -55,6 +57,10 @@ def says(hint: Any) -> Any:
 
 def test_the_facts_of_a_run_are_a_row_of_the_schema_with_all_that_is_inside() -> None:
     assert says(fact_rows.RunRow) == has(schema.RUNS)
+
+
+def test_a_step_that_the_screen_found_is_a_row_of_the_steps_of_spark() -> None:
+    assert says(StepRow) == {name: kind for name, kind in has(STEPS).items() if name != "run_id"}
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -165,8 +165,8 @@ def test_a_demand_on_followers_that_never_left_is_not_met(report: Report) -> Non
 
 
 def test_a_leader_that_leaves_is_no_follower_that_is_dropped():
-    killed = {"nodes": ["a"], "invoke_ns": 5, "heal_ok_ns": 90, "heal_invoke_ns": 50}
-    views = [
+    killed: Any = {"nodes": ["a"], "invoke_ns": 5, "heal_ok_ns": 90, "heal_invoke_ns": 50}
+    views: Any = [
         {"time_ns": 0, "partition": 0, "leader": "a", "isr": ["a", "b"]},
         {"time_ns": 9, "partition": 0, "leader": "b", "isr": ["b"]},
     ]
@@ -175,8 +175,8 @@ def test_a_leader_that_leaves_is_no_follower_that_is_dropped():
 
 
 def test_what_nobody_looked_at_is_not_guessed():
-    paused = {"nodes": ["b"], "invoke_ns": 5, "heal_ok_ns": None, "heal_invoke_ns": None}
-    views = [
+    paused: Any = {"nodes": ["b"], "invoke_ns": 5, "heal_ok_ns": None, "heal_invoke_ns": None}
+    views: Any = [
         {"time_ns": 0, "partition": 0, "leader": "a", "isr": ["a", "b"]},
         {"time_ns": 9, "partition": 0, "leader": "a", "isr": ["a"]},
     ]
