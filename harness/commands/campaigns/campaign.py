@@ -182,7 +182,7 @@ def supersede(
     """Let the runs of these cells that count, on the backends and in the ledger of the options,
     count no more. Raises ScenarioError, before anything is written, for a cell that has none."""
     from harness.commands.campaigns.file import of, read_campaign
-    from harness.model.runs.ledger import NAMES, SUPERSEDED, Ledger, name_of
+    from harness.model.runs.ledger import Ledger, name_of, superseded
     from harness.model.scenario import ScenarioError
     from harness.run.progress import Screen
 
@@ -201,12 +201,8 @@ def supersede(
                     f"--supersede {cell}: {data} has no run of it that counts; it has those "
                     f"of {', '.join(dict.fromkeys(line['cell'] for line in mine)) or 'nothing'}"
                 )
-        names = [
-            dict(zip(NAMES, name_of(line), strict=True)) for line in mine if line["cell"] in cells
-        ]
-        for each in names:
-            opened.add({"event": SUPERSEDED, **each, "reason": why.strip()})
-    Screen(console).say(
-        f"{', '.join(cells)}: {len(names)} of the runs count no more: {why.strip()}"
-    )
+        told = [superseded(line, why.strip()) for line in mine if line["cell"] in cells]
+        for line in told:
+            opened.add(line)
+    Screen(console).say(f"{', '.join(cells)}: {len(told)} of the runs count no more: {why.strip()}")
     return VALID
