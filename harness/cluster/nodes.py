@@ -17,7 +17,7 @@ CONTROLLER_IDS = 100  # controller1, of its own, is node 101
 # Why a node may end itself while it starts, though nothing is wrong with it: a broker's old session
 # with ZooKeeper still lives, its new one expired on a starved host, or ZooKeeper was away for too
 # long; a KRaft controller with an empty disk hears that it is the leader, and knows of no election.
-PASSING = (
+TRANSIENT_EXITS = (
     *("NodeExists", "SessionExpired", "ZooKeeperClientTimeout"),
     "which is inconsistent with current leader",
 )

@@ -147,7 +147,7 @@ class Verb:
     effects: Effects | Callable[[Options, Target], Effects | None]
     needs: tuple[type, ...]
     inject: Callable[[Injection], None]
-    bit: Callable[[Injection], str | None]
+    proof_in_force: Callable[[Injection], str | None]
     heal: Callable[[Injection], None]
     healed: Callable[[Injection], str | None]
     options: type[Options] = Options

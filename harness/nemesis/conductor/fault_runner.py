@@ -127,7 +127,9 @@ class FaultRunner:
         done_ns, limit_s = time.monotonic_ns(), self.limits.proof_s * verb.patience
         prove, what = self.triggers.waits.prove, f"{verb.name} to take effect"
         try:
-            evidence = [prove(partial(verb.bit, each), limit_s, what) for each in injections]
+            evidence = [
+                prove(partial(verb.proof_in_force, each), limit_s, what) for each in injections
+            ]
         except (WaitTimeout, DoesNothing) as error:
             # The fault is in place but left no trace: recorded as unproved, healed, never green.
             self.log.write("inject", "info", step, nodes=names, error=str(error))
@@ -187,7 +189,7 @@ class FaultRunner:
 
     def _recovered(self, verb: Verb, injections: Sequence[Injection]) -> str | None:
         """Whether the cluster is. A controller answers before it has met the others, and may end
-        itself when it does (`PASSING`): then it is started once more."""
+        itself when it does (`TRANSIENT_EXITS`): then it is started once more."""
         for injection in injections:
             if injection.node.role == "controller":
                 with suppress(*NOT_NOW):

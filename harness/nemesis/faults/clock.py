@@ -118,7 +118,7 @@ SKEW_CLOCK = Verb(
     holds="clock",
     prepares="fake-time",
     inject=_skew,
-    bit=_skewed,
+    proof_in_force=_skewed,
     heal=_unskew,
     healed=_right,
     trial=Trial(options={"offset_s": 3600}),

@@ -206,7 +206,7 @@ def _heal(injection: Injection) -> None:
     injection.memo["heal"] = insist("heal", asked.heal, node, asked.limit_s)
 
 
-def _bit(injection: Injection) -> str | None:
+def _in_force(injection: Injection) -> str | None:
     asked = CommandOptions.of(injection.options)
     return _probed(injection, "bit", asked.bit) if asked.bit else _by_exit_code(injection, "inject")
 
@@ -271,7 +271,7 @@ COMMAND = Verb(
     options=CommandOptions,
     needs=(),
     inject=_inject,
-    bit=_bit,
+    proof_in_force=_in_force,
     heal=_heal,
     healed=_healed,
     left_commands=left_commands,

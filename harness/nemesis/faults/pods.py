@@ -104,7 +104,7 @@ DELETE_POD = Verb(
     holds="process",
     prepares="lasting-data",
     inject=_delete,
-    bit=_gone,
+    proof_in_force=_gone,
     heal=_await_another,
     healed=_another_serves,
 )
@@ -117,7 +117,7 @@ DELETE_POD_NOW = Verb(
     holds="process",
     prepares="lasting-data",
     inject=_delete_now,
-    bit=_gone,
+    proof_in_force=_gone,
     heal=_await_another,
     healed=_another_serves,
 )
@@ -130,7 +130,7 @@ DRAIN = Verb(
     holds="process",
     prepares="lasting-data",
     inject=_drain,
-    bit=_drained,
+    proof_in_force=_drained,
     heal=_use_again,
     healed=_in_use_again,
 )

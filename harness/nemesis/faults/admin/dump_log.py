@@ -103,7 +103,7 @@ DUMP_LOG = Verb(
     together=True,
     patience=2.0,
     inject=_begin,
-    bit=_is_there,
+    proof_in_force=_is_there,
     heal=_end,
     healed=_over,
 )

@@ -252,7 +252,7 @@ SET_CONFIG = Verb(
     together=True,
     hits=BROKERS,
     inject=_set,
-    bit=_is_set,
+    proof_in_force=_is_set,
     heal=_restore,
     healed=_restored,
     impossible=_refused,
@@ -267,7 +267,7 @@ ADD_PARTITIONS = Verb(
     together=True,
     hits=BROKERS,
     inject=_add,
-    bit=_added,
+    proof_in_force=_added,
     heal=_leave,
     healed=_kept,
 )

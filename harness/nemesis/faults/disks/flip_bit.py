@@ -118,7 +118,7 @@ FLIP_BIT = Verb(
     holds="process",
     hits=BROKERS,
     inject=_flip,
-    bit=_flipped,
+    proof_in_force=_flipped,
     heal=_restore,
     healed=_restored,
 )

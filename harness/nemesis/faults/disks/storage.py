@@ -95,7 +95,7 @@ def _free(injection: Injection) -> None:
 def _halted(complaint: str) -> Callable[[Injection], str | None]:
     """Evidence: the broker reported the error, and its process is gone."""
 
-    def bit(injection: Injection) -> str | None:
+    def proof_in_force(injection: Injection) -> str | None:
         ended, line = gone(injection, injection.node), _logged(injection, injection.node, complaint)
         if ended is None or line is None:
             return None
@@ -104,7 +104,7 @@ def _halted(complaint: str) -> Callable[[Injection], str | None]:
         )
         return f"{injection.node.name} reported «{complaint}»{offline}; {ended}"
 
-    return bit
+    return proof_in_force
 
 
 def _logged(injection: Injection, node: Node, complaint: str) -> str | None:
@@ -129,7 +129,7 @@ FREEZE_DISK = Verb(
     holds="process",
     hits=KAFKAS,
     inject=_freeze,
-    bit=_halted("Read-only file system"),
+    proof_in_force=_halted("Read-only file system"),
     heal=_thaw,
     healed=revived,
     impossible=_notices_nothing,
@@ -145,7 +145,7 @@ FILL_DISK = Verb(
     hits=KAFKAS,
     prepares="own-disk",
     inject=_fill,
-    bit=_halted("No space left on device"),
+    proof_in_force=_halted("No space left on device"),
     heal=_free,
     healed=revived,
     host={"mounts in a node's namespace": ""},

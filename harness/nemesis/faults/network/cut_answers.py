@@ -69,7 +69,7 @@ def _cut(injection: Injection) -> None:
     iptables.hang(links, node, chain)
 
 
-def _bit(injection: Injection) -> str | None:
+def _cut_in_force(injection: Injection) -> str | None:
     chain = _chain(injection)
     packets = iptables.packets(links_of(injection), injection.node, chain).total()
     if not packets:
@@ -111,7 +111,7 @@ CUT_ANSWERS = Verb(
     options=CutAnswersOptions,
     needs=(Links,),
     inject=_cut,
-    bit=_bit,
+    proof_in_force=_cut_in_force,
     heal=_mend,
     healed=_mended,
     ends=lambda _: frozenset({"clients"}),

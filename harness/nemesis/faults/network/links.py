@@ -249,7 +249,7 @@ def at_once(do: Callable[[T], R], items: Iterable[T]) -> list[R]:
 # Proof
 
 
-def _cut_bit(injection: Injection) -> str | None:
+def _cut_in_force(injection: Injection) -> str | None:
     counted = _counted(injection)
     if quiet := [pair for pair, packets in counted.items() if not packets]:
         _provoke(injection, quiet)
@@ -258,7 +258,7 @@ def _cut_bit(injection: Injection) -> str | None:
     return _sentence(counted, "dropped" if dropped else "rejected")
 
 
-def _lose_bit(injection: Injection) -> str | None:
+def _loss_in_force(injection: Injection) -> str | None:
     counted = _counted(injection)
     return _sentence(counted, "lost") if any(counted.values()) else None
 
@@ -340,7 +340,7 @@ CUT = Verb(
     needs=(Links,),
     together=True,
     inject=_cut,
-    bit=_cut_bit,
+    proof_in_force=_cut_in_force,
     heal=_mend,
     healed=_mended,
     during=_keep_up,
@@ -356,7 +356,7 @@ LOSE = Verb(
     needs=(Links,),
     together=True,
     inject=_lose,
-    bit=_lose_bit,
+    proof_in_force=_loss_in_force,
     heal=_mend,
     healed=_mended,
     during=_keep_up,

@@ -6,7 +6,7 @@
 
 kill and stop are undone by `start`, pause by `resume`. A broker that starts inside its old
 ZooKeeper session exits with NodeExists (its ephemeral znode still lives): it is started again
-until it stays, as after the other reasons that pass (PASSING).
+until it stays, as after the other reasons that pass (TRANSIENT_EXITS).
 
 A worker can be hit as well. On SIGTERM it awaits what is outstanding, then ends. The one that
 replaces it is a new process with a name of its own; healed is when that one acks or reads.
@@ -20,7 +20,7 @@ from contextlib import suppress
 from typing import cast
 
 from harness.cluster.capabilities import Foreign, Processes, Restarts
-from harness.cluster.nodes import PASSING, ClusterError, Node
+from harness.cluster.nodes import TRANSIENT_EXITS, ClusterError, Node
 from harness.cluster.startup import keeper_serves
 from harness.cluster.view.state import BLIND, QuorumView
 from harness.model.effects import Effects
@@ -102,7 +102,7 @@ def _stands_still(injection: Injection) -> str | None:
     return f"process {state.pid} of {injection.node.name} is stopped" if state.stopped else None
 
 
-def back(injection: Injection, node: Node, passing: Sequence[str] = PASSING) -> str | None:
+def back(injection: Injection, node: Node, passing: Sequence[str] = TRANSIENT_EXITS) -> str | None:
     """Up again: a broker is registered in ZooKeeper, a ZooKeeper member serves, a worker works.
 
     One that ended itself for a reason in `passing` is started again; for another, ClusterError.
@@ -185,7 +185,7 @@ KILL = Verb(
     holds="process",
     hits=PROCESSES,
     inject=_kill,
-    bit=_gone,
+    proof_in_force=_gone,
     heal=_start,
     healed=_back,
 )
@@ -198,7 +198,7 @@ STOP = Verb(
     holds="process",
     hits=PROCESSES,
     inject=_stop,
-    bit=_gone,
+    proof_in_force=_gone,
     heal=_start,
     healed=_back,
 )
@@ -211,7 +211,7 @@ PAUSE = Verb(
     holds="process",
     hits=PROCESSES,
     inject=_pause,
-    bit=_stands_still,
+    proof_in_force=_stands_still,
     heal=_resume,
     healed=_runs_on,
 )
