@@ -31,7 +31,7 @@ from harness.nemesis.verb import KAFKAS, Injection, Verb
 
 BALLAST = "kafka-harness.ballast"
 PAGE = 4096
-ASIDE = "/mnt"  # where hier(7) lets anybody mount for a while
+ASIDE = "/mnt"  # hier(7): for temporary mounts
 
 
 def _freeze(injection: Injection) -> None:
@@ -46,7 +46,7 @@ def _freeze(injection: Injection) -> None:
 
 
 def _thaw(injection: Injection) -> None:
-    """With the process its mounts are gone; where it lives on, its open files may be on ours."""
+    """Undo the mount if the process lives; a process that ended took its mounts with it."""
     met = injection.memo["pids"][injection.node.name]
     frozen = injection.memo.get("frozen", False)
     if frozen and processes(injection).state(injection.node).pid == met:
@@ -71,7 +71,7 @@ def _fill(injection: Injection) -> None:
 
 
 def fill(file: Path) -> int:
-    """Let `file` take all that is left of its filesystem; returns how much that was."""
+    """Let `file` take all that is left of its filesystem; returns its size."""
     taken = 0
     with file.open("wb") as ballast:
         room = os.statvfs(file.parent)

@@ -21,18 +21,18 @@ TRANSIENT_EXITS = (*nodes.TRANSIENT_EXITS, "log dirs in")
 
 
 def disks(injection: Injection) -> Disks:
-    """The cluster, as what reads and changes what nodes have on disk."""
+    """The cluster, as the capability to read and change nodes' disks."""
     return cast(Disks, injection.cluster)
 
 
 def note_pids(injection: Injection) -> None:
-    """Remember which processes the fault meets."""
+    """Note the processes of the nodes."""
     control = processes(injection)
     injection.memo["pids"] = {node.name: control.state(node).pid for node in injection.nodes}
 
 
 def gone(injection: Injection, node: Node) -> str | None:
-    """The sentence for the evidence, once the process that the fault met is gone."""
+    """The evidence, once the noted process of the node is gone."""
     pid = injection.memo["pids"][node.name]
     now = processes(injection).state(node).pid
     return None if pid is None or now == pid else f"process {pid} of {node.name} is gone"
@@ -46,6 +46,6 @@ def revive(injection: Injection) -> None:
 
 
 def revived(injection: Injection) -> str | None:
-    """Every node is a member of the cluster, again or still."""
+    """The evidence, once every node is a member of the cluster."""
     sentences = [signals.back(injection, node, TRANSIENT_EXITS) for node in injection.nodes]
     return "; ".join(filter(None, sentences)) if all(sentences) else None
