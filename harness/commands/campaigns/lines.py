@@ -15,17 +15,17 @@ from harness.model.runs.run_folder import RunFolder
 from harness.model.runs.run_record import RunRecord
 from harness.scenario.prepare import Request
 
-# The anomalies of which a line says what the run's configuration and its course promised.
+# The anomalies of which a line says whether they are forbidden.
 PROMISED = ("lost", "duplicate")
 
 
 def began(record: RunRecord) -> bool:
-    """Whether a run that has ended came as far as its experiment."""
+    """Whether a run that has ended began its experiment."""
     return record.failure is None or record.failure.phase not in ("start", "set-up")
 
 
 def names(cell: Cell, request: Request, started_utc: str) -> dict[str, Any]:
-    """By what a run is known in the ledger, and its scenario."""
+    """The names of a run in the ledger, and its scenario."""
     return {
         "cell": cell.key,
         "scenario": cell.scenario,
@@ -36,8 +36,8 @@ def names(cell: Cell, request: Request, started_utc: str) -> dict[str, Any]:
 
 
 def line_of(folder: RunFolder, code: int | None = None, cell: Cell | None = None) -> dict[str, Any]:
-    """What is told of a run that has ended: of which run it is, and what that came to. `code`: what
-    its command ended with, None: what its report says."""
+    """The line of a run that has ended: the run, and its result. `code` is its command's exit code;
+    None: the report's."""
     file = folder.path / "report.json"
     report: Any = json_text.loads(json_text.read_bytes(file)) if file.is_file() else None
     ended = int(report["exit_code"]) if code is None else code
@@ -45,7 +45,7 @@ def line_of(folder: RunFolder, code: int | None = None, cell: Cell | None = None
 
 
 def origin(folder: RunFolder) -> dict[str, Any]:
-    """Of which run a line is, what was put to the test in it, and by which code."""
+    """The run of a line, its tested configuration, and the versions of the code."""
     record, sealed = folder.read(), folder.history / SEALED
     load = next((phase for phase in record.phases if phase.name == "load"), None)
     starved = load.cpu_starvation if load else None
@@ -61,8 +61,8 @@ def origin(folder: RunFolder) -> dict[str, Any]:
 
 
 def _session(record: RunRecord) -> dict[str, float]:
-    """How long a broker that was gone counted as there, as far as the nodes' settings are told:
-    with KRaft by the controllers'."""
+    """The session time of brokers, in s, where the nodes' settings are known; KRaft's is of the
+    controllers'."""
     if record.node_settings is None:
         return {}
     kafka = kafka_of(record.model_dump(mode="json"))
@@ -70,7 +70,7 @@ def _session(record: RunRecord) -> dict[str, float]:
 
 
 def summary(cell: Cell | None, code: int, report: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What a run came to: small enough for git, enough for every table."""
+    """A run's result: small enough for git, enough for every table."""
     line: dict[str, Any] = {"exit": code}
     if report is None:
         return line
@@ -84,11 +84,11 @@ def summary(cell: Cell | None, code: int, report: Mapping[str, Any] | None) -> d
         "acked": counts["acked"],
         "indeterminate": counts["indeterminate"],
         "failed": counts["failed"],
-        "anomalies": {name: found["count"] for name, found in report["anomalies"].items()},
+        "anomalies": {name: anomaly["count"] for name, anomaly in report["anomalies"].items()},
         "forbidden": [
             name
-            for name, found in report["anomalies"].items()
-            if (found.get("judged") or {}).get("forbidden")
+            for name, anomaly in report["anomalies"].items()
+            if (anomaly.get("judged") or {}).get("forbidden")
         ],
         "lost_split": report["anomalies"]["lost"]["split"],
         "cap": report["cap"],
@@ -110,7 +110,7 @@ def summary(cell: Cell | None, code: int, report: Mapping[str, Any] | None) -> d
 
 
 def _led_s(window: Mapping[str, Any]) -> float | None:
-    """How much of a stretch a leader that was elected in it led already; None: nobody was."""
+    """How long a leader elected in a stretch led before its end; None: none was elected."""
     elected_s = window.get("leader_s")
     if elected_s is None:
         return None
@@ -120,8 +120,8 @@ def _led_s(window: Mapping[str, Any]) -> float | None:
 def fault_gaps_s(
     faults: Sequence[Mapping[str, Any]], windows: Iterable[Mapping[str, Any]]
 ) -> list[float]:
-    """For each fault the longest stretch without acks that it caused, 0 without any of a window's
-    length: of the faults in force during a stretch, the one injected nearest to its start did."""
+    """For each fault the longest stretch without acks that it caused, 0 if none was as long as a
+    window. Of the faults in force in a stretch, the one injected nearest to its start caused it."""
     longest = {fault["fault"]: 0.0 for fault in faults}
     for window in windows:
         begin_s, length_s = window["start_s"], window["length_s"]

@@ -1,9 +1,8 @@
-"""kafka-harness check --sends TABLE --reads TABLE: two tables made a run's folder, and checked.
+"""kafka-harness check --sends TABLE --reads TABLE: makes a run of two tables, and checks it.
 
-Spark reads both, gives each value a number, and writes operations; what is held here is a row a
-partition and one a process. The folder is a run's like any other: `report`, `sql` and `check` again
-take it. Nothing is left of tables that cannot be checked, or that a cluster's executors would write
-to another disk.
+Spark reads both, gives each value a number, and writes operations; this process holds a row for
+each partition and process. The folder is a run's like any other: `report`, `sql` and `check` take
+it. Tables that cannot be checked, or that executors would write to another disk, leave nothing.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ BYTES_A_ROW: Final = 20  # at least, of a file that is not compressed much
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What is to be checked."""
+    """The tables to check."""
 
     sends: str
     reads: str
@@ -97,7 +96,7 @@ def _require_shared(spark: SparkSession, results: Path) -> None:
 
 
 def run_of(spark: SparkSession, asked: Asked) -> tuple[Tables, RunFolder]:
-    """What the tables tell, and the sealed run. Raises TableError, HistoryError and others."""
+    """The tables' facts, and the sealed run. Raises TableError, HistoryError and others."""
     from analysis.tables.final_read import ends  # as above
     from analysis.tables.numbered import numbered
     from analysis.tables.validation import valid_tables
