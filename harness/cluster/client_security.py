@@ -68,9 +68,9 @@ def is_secret(key: str) -> bool:
 
 def read(path: Path, environment: Mapping[str, str]) -> dict[str, str]:
     """The settings in librdkafka's keys, `${NAME}` replaced. Raises ConfigFileError."""
-    found = _each_once(path)
+    by_key = _each_once(path)
     settings: dict[str, str] = {}
-    for setting in found.values():
+    for setting in by_key.values():
         value = _expanded(path, setting, environment)
         if setting.key == _JAAS:
             settings |= _from_jaas(path, setting, value)
@@ -83,22 +83,22 @@ def read(path: Path, environment: Mapping[str, str]) -> dict[str, str]:
                 f"{path}, line {setting.line}: {setting.key} is not a supported TLS or SASL "
                 f"key: supported are {', '.join(sorted(KEYS))} and {_JAAS}"
             )
-    _check_stores(path, found)
+    _check_stores(path, by_key)
     _check(path, settings)
     return settings
 
 
 def _each_once(path: Path) -> dict[str, Setting]:
     """The file's settings; a repeated one is refused: it decides who gets in."""
-    found: dict[str, Setting] = {}
+    by_key: dict[str, Setting] = {}
     for setting in read_properties(path):
-        first = found.setdefault(setting.key, setting)
+        first = by_key.setdefault(setting.key, setting)
         if first is not setting:
             raise ConfigFileError(
                 f"{path}, line {setting.line}: {setting.key} is set in line {first.line} already: "
                 "remove one of the two"
             )
-    return found
+    return by_key
 
 
 def _expanded(path: Path, setting: Setting, environment: Mapping[str, str]) -> str:
@@ -138,10 +138,10 @@ def _is_passed_over(path: Path, setting: Setting, value: str) -> bool:
     return part in ("type", "password")
 
 
-def _check_stores(path: Path, found: Mapping[str, Setting]) -> None:
+def _check_stores(path: Path, by_key: Mapping[str, Setting]) -> None:
     for store in _STORES:
-        if f"{store}.location" in found and f"{store}.type" not in found:
-            line = found[f"{store}.location"].line
+        if f"{store}.location" in by_key and f"{store}.type" not in by_key:
+            line = by_key[f"{store}.location"].line
             raise ConfigFileError(
                 f"{path}, line {line}: {store}.location is taken for JKS unless {store}.type=PEM, "
                 "and librdkafka does not support JKS: convert it with keytool and openssl"

@@ -65,9 +65,9 @@ def check_reached(places: Iterable[str], allowed: Collection[str]) -> None:
     file with credentials) that run.json names, to be opened."""
     missing = [place for place in places if place not in allowed]
     if missing:
-        asked = " ".join(f"--allow {shlex.quote(place)}" for place in missing)
+        allow = " ".join(f"--allow {shlex.quote(place)}" for place in missing)
         raise ClusterError(
-            f"heal would use {', '.join(missing)}, as run.json says: if that is right, add {asked}"
+            f"heal would use {', '.join(missing)}, as run.json says: if that is right, add {allow}"
         )
 
 

@@ -48,5 +48,5 @@ def cause_in(log: str) -> str | None:
 
     Caused by: java.lang.IllegalArgumentException: requirement failed: a is b  =>  a is b
     """
-    found = _SAYS.findall(log)
-    return str(found[-1]).removeprefix("requirement failed: ").strip() if found else None
+    causes = _SAYS.findall(log)
+    return str(causes[-1]).removeprefix("requirement failed: ").strip() if causes else None

@@ -100,7 +100,7 @@ def image(scenario: Scenario) -> str:
 def containers(record: RunRecord) -> list[str]:
     """The ids of the run's containers."""
     project = (record.cluster or ClusterRecord()).project
-    return [each.id for each in Engine(connect(), project or "").services().values()]
+    return [container.id for container in Engine(connect(), project or "").services().values()]
 
 
 # What a killed harness has left
@@ -121,7 +121,7 @@ def heal(orphan: Orphan) -> list[str]:
     if not services:
         return [f"nothing to heal: Docker has no container of the project {project}"]
     guard(project, ours=engine.is_ours(), named=None, allowed=())
-    marks = {each.labels.get(compose.RUN_LABEL) for each in services.values()}
+    marks = {container.labels.get(compose.RUN_LABEL) for container in services.values()}
     marked = orphan.run_id is None or marks == {orphan.run_id}
     check_own(f"the project {project}", own=marked, remedy=remedy)
     done, prefix = list[str](), compose.holder_of("")

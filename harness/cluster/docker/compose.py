@@ -50,11 +50,11 @@ def file_of(metadata: Metadata) -> Path:
 
 def environment(node: Node, settings: node_config.ClusterSettings) -> dict[str, str]:
     """The variables that give a node its settings, beyond what the compose file says."""
-    told = node_config.effective(settings)
+    layers = node_config.effective(settings)
     if node.role == "zookeeper":
-        return _zookeepers(told["zoo"])
+        return _zookeepers(layers["zoo"])
     rack = {"broker.rack": node.rack} if node.rack else {}
-    own = {**rack, **told["controller" if node.role == "controller" else "server"]}
+    own = {**rack, **layers["controller" if node.role == "controller" else "server"]}
     levels = " ".join(f"{name}={level}" for name, level in settings.features.items())
     formatted = {"CLUSTER_FEATURES": levels} if levels else {}
     return {**formatted, **{f"KAFKA_{_variable(key)}": value for key, value in own.items()}}
@@ -129,10 +129,10 @@ def answers(words: Sequence[str]) -> bool:
     """Whether this compose command works here."""
     if system_packages.program(words[0]) is None:
         return False
-    asked = subprocess.run(
+    version = subprocess.run(
         [*words, "version"], env=_environment(), capture_output=True, check=False
     )
-    return asked.returncode == 0
+    return version.returncode == 0
 
 
 def write(file: Path, content: Mapping[str, Any]) -> None:

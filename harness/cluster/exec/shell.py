@@ -101,4 +101,4 @@ class OpenShell:
 def open_all(shells: Collection[OpenShell]) -> None:
     """Open every shell now, before a fault is in a hurry."""
     with ThreadPoolExecutor(len(shells)) as threads:
-        list(threads.map(lambda each: each.run(["true"]), shells))
+        list(threads.map(lambda shell: shell.run(["true"]), shells))

@@ -77,11 +77,11 @@ def brokers_of(
             f"the cluster has {len(nodes)} brokers ({', '.join(node.name for node in nodes)}), and "
             f"the scenario's cluster.brokers is {wanted}: set cluster.brokers to {len(nodes)}"
         )
-    known = {node.name for node in nodes}
+    names = {node.name for node in nodes}
     for fault in faults_of(scenario):
-        if role_by_name(fault.target) == "broker" and fault.target not in known:
+        if role_by_name(fault.target) == "broker" and fault.target not in names:
             raise ClusterError(
-                f"there is no node {fault.target}; the cluster has {', '.join(sorted(known))}"
+                f"there is no node {fault.target}; the cluster has {', '.join(sorted(names))}"
             )
     return nodes
 

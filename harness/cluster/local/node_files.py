@@ -117,9 +117,9 @@ class NodeFiles:
         self.times_formatted[node.name] += 1
         votes = node in controllers(self.nodes) and not (before and self.settings.dynamic)
         storage.copy(self.formatted, self.data(node), node.id, votes=votes, before=before)
-        files = [each for each in self.data(node).rglob("*") if each.is_file()]
-        there = "".join(f"synced {each.stat().st_size} {each}\n" for each in sorted(files))
-        self.trace(node).write_text(there)  # as harness.nemesis.faults.disks.sync_trace reads it
+        files = [file for file in self.data(node).rglob("*") if file.is_file()]
+        synced = "".join(f"synced {file.stat().st_size} {file}\n" for file in sorted(files))
+        self.trace(node).write_text(synced)  # as harness.nemesis.faults.disks.sync_trace reads it
 
     def _write_config(self, node: Node) -> None:
         data = self.data(node)

@@ -142,7 +142,7 @@ class NodeProcesses:
             f"-Djava.io.tmpdir={self._files.temporary()}",
             "-cp",
             self._home.class_path,
-            next(each for each in DUMPS if has_class(self._home, each)),
+            next(tool for tool in DUMPS if has_class(self._home, tool)),
             "--print-data-log",
             "--files",
             ",".join(map(str, segments)),

@@ -27,7 +27,7 @@ def command(*words: str) -> list[str]:
     return ["sh", "-c", SCRIPT, "sidecar", *words]
 
 
-def there(argv: Sequence[str]) -> list[str]:
+def in_sidecar(argv: Sequence[str]) -> list[str]:
     """A command as a sidecar has it: sys.executable stands for the Python of the place."""
     return ["python3" if word == sys.executable else word for word in argv]
 

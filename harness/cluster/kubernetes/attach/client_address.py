@@ -50,7 +50,7 @@ def _end_of(node: Node, run: Run) -> End:
         for _ in range(HELD):
             held.enter_context(socket.create_connection(node.dial, timeout=10))
         try:
-            found = wait_until(
+            address = wait_until(
                 more,
                 timeout_s=SEEN_LIMIT_S,
                 what=f"the pod of {node.name} to see this host's connections",
@@ -58,12 +58,12 @@ def _end_of(node: Node, run: Run) -> End:
             )
         except WaitTimeout as error:
             raise ClusterError(str(error)) from None
-    assert found is not None
-    return found
+    assert address is not None
+    return address
 
 
 def ends_of(listing: str) -> Counter[End]:
     """How many connections there are by the other end's address and the own port (ss -tnH)."""
     own, other = r"\S*[\d.a-f]\]?:(\d+)", r"\[?(?:::ffff:)?([\d.]+|[\da-f:]+)\]?:\d+"
-    found = re.findall(rf"{own}\s+{other}\s*$", listing, re.MULTILINE)
-    return Counter((address, int(port)) for port, address in found)
+    pairs = re.findall(rf"{own}\s+{other}\s*$", listing, re.MULTILINE)
+    return Counter((address, int(port)) for port, address in pairs)

@@ -120,7 +120,7 @@ def leading(copies: Sequence[Copy], static: Sequence[Voter]) -> Copy | None:
 
     It is none to which most of its own voters are strangers: they had a leader without it.
     """
-    known = [
+    commits = [
         copy
         for copy in copies
         if copy.lineage
@@ -129,7 +129,7 @@ def leading(copies: Sequence[Copy], static: Sequence[Voter]) -> Copy | None:
             [other for other in copies if strangers(other.lineage, copy.lineage)],
         )
     ]
-    return max(known, key=lambda copy: copy.place, default=None)
+    return max(commits, key=lambda copy: copy.place, default=None)
 
 
 def committed(copies: Sequence[Copy], static: Sequence[Voter] = ()) -> Commit | None:

@@ -75,14 +75,16 @@ class MetadataLogView:
     def live_brokers(self) -> tuple[str, ...]:
         """Names of the brokers that are registered and not fenced. Raises Blind."""
         with self._now() as metadata:
-            return self._of(sorted(n for n, each in metadata.brokers.items() if not each.fenced))
+            return self._of(
+                sorted(n for n, broker in metadata.brokers.items() if not broker.fenced)
+            )
 
     def registration(self, broker: Node) -> int | None:
         """The broker's epoch, which every process gets anew; None while it is fenced or not
         registered. Raises Blind."""
         with self._now() as metadata:
-            found = metadata.brokers.get(broker.id)
-            return found.epoch if found and not found.fenced else None
+            registered = metadata.brokers.get(broker.id)
+            return registered.epoch if registered and not registered.fenced else None
 
     def controller(self) -> str | None:
         """The active controller's name; None where nobody knows it. Raises Blind."""
@@ -103,8 +105,8 @@ class MetadataLogView:
     def coordinator(self, kind: Coordinated, name: str, *, ask: bool = True) -> str | None:
         """The coordinator of a group.id or transactional.id; the last known one while blind, or
         when nobody is to be asked."""
-        asked = partial(self._coordinator, TOPICS[kind], name) if ask else None
-        return self._memory.coordinator(kind, name, asked)
+        question = partial(self._coordinator, TOPICS[kind], name) if ask else None
+        return self._memory.coordinator(kind, name, question)
 
     def assignment_of(self, topic: str) -> tuple[tuple[str, ...], ...]:
         """Each partition's assigned replicas, preferred leader first; empty without such a topic.
@@ -112,14 +114,14 @@ class MetadataLogView:
         Raises Blind.
         """
         with self._now() as metadata:
-            found = sorted(metadata.partitions(topic).items())
-            return tuple(self._of(state.replicas) for _, state in found)
+            partitions = sorted(metadata.partitions(topic).items())
+            return tuple(self._of(state.replicas) for _, state in partitions)
 
     def look(self) -> View:
         """The view now. Raises Blind."""
         with self._now() as metadata:
-            found = metadata.partitions(self.topic)
-            own = [found[number] for number in range(self.partitions) if number in found]
+            partitions = metadata.partitions(self.topic)
+            own = [partitions[number] for number in range(self.partitions) if number in partitions]
             return self._memory.keep(
                 View(
                     partitions=self._states(metadata),
