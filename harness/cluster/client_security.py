@@ -1,4 +1,4 @@
-"""How clients get into a cluster that asks who they are: TLS and SASL, from a file of the user's.
+"""How clients authenticate to a cluster: TLS and SASL, from a file of the user's.
 
     security.protocol=SASL_SSL
     ssl.ca.location=/etc/kafka/ca.pem
@@ -6,13 +6,13 @@
     sasl.username=harness
     sasl.password=${KAFKA_PASSWORD}      # of the environment that kafka-harness was started in
 
-The keys are librdkafka's, or the Java client's where they can mean the same: its key stores of type
-PEM, and sasl.jaas.config of PLAIN and SCRAM. Whatever else the file has is refused. Sentences name
-file, line and key, never a value: values are kept in memory, and given to workers by a pipe.
+The keys are librdkafka's, or the Java client's where they mean the same: its key stores of type
+PEM, and sasl.jaas.config of PLAIN and SCRAM. Any other key is refused. Errors name file, line and
+key, never a value: values are kept in memory, and given to workers by a pipe.
 
-The harness's own questions to single brokers (harness.cluster.view.brokers) need the same in
-Python's terms, `tls` and `sasl`. So it takes what both sides have: certificates in PEM files;
-PLAIN and SCRAM. Source: librdkafka's CONFIGURATION.md; KIP-651 (PEM stores).
+The harness's own connections to brokers (harness.cluster.view.brokers) use Python's TLS and SASL,
+`tls` and `sasl`. So only what both sides have is supported: certificates in PEM files; PLAIN and
+SCRAM. Source: librdkafka's CONFIGURATION.md; KIP-651 (PEM stores).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ KEYS = {
 _STORES = ("ssl.truststore", "ssl.keystore")
 _JAAS = "sasl.jaas.config"
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
-# What no other place may hold: a scenario and its run's folder are for everybody to read.
+# Keys that no other file may have: a scenario and its run's folder are no secrets.
 SECRET = ("security.", "ssl.", "sasl.", "enable.ssl.", "enable.sasl.")
 
 
@@ -89,7 +89,7 @@ def read(path: Path, environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _each_once(path: Path) -> dict[str, Setting]:
-    """The file's settings; a repeated one is refused: it decides who gets in."""
+    """The file's settings by key; a repeated key is refused."""
     by_key: dict[str, Setting] = {}
     for setting in read_properties(path):
         first = by_key.setdefault(setting.key, setting)
@@ -172,7 +172,7 @@ def mechanism_of(settings: Settings) -> str:
 
 
 def tls(settings: Settings) -> ssl.SSLContext | None:
-    """What a connection is wrapped in; None where it is plain. Raises ClusterError."""
+    """The TLS context of a connection; None where it is plain. Raises ClusterError."""
     if not protocol_of(settings).endswith("SSL"):
         return None
     try:
@@ -194,7 +194,7 @@ def tls(settings: Settings) -> ssl.SSLContext | None:
 
 
 def sasl(settings: Settings, host: str) -> Any | None:
-    """A fresh conversation of the SASL mechanism with a broker; None where there is none."""
+    """A new exchange of the SASL mechanism with a broker; None where there is no mechanism."""
     if not protocol_of(settings).startswith("SASL"):
         return None
     from kafka.net.sasl import get_sasl_mechanism  # noqa: PLC0415  seldom needed

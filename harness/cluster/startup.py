@@ -1,4 +1,4 @@
-"""Whether a node is up, and waiting for it while a cluster starts, on every backend."""
+"""Waits until a node is up while a cluster starts, on every backend."""
 
 from __future__ import annotations
 

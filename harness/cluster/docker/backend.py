@@ -77,7 +77,7 @@ def refuses(scenario: Scenario) -> str | None:
 
 
 def absent(_: Mapping[str, Any]) -> str | None:
-    """Why there is no Docker to be had. Raises ClusterError with the same."""
+    """Why Docker is not available. May raise ClusterError with the reason instead."""
     if why := without_sdk():
         return why
     connect()
@@ -93,7 +93,7 @@ def without_sdk() -> str | None:
 
 
 def image(scenario: Scenario) -> str:
-    """What its brokers are made of."""
+    """The image of its brokers."""
     return images.of_nodes(scenario.cluster, scenario.backend.docker.image)["kafka"]
 
 
@@ -103,7 +103,7 @@ def containers(record: RunRecord) -> list[str]:
     return [container.id for container in Engine(connect(), project or "").services().values()]
 
 
-# What a killed harness has left
+# After a harness that was killed
 
 
 def heal(orphan: Orphan) -> list[str]:
@@ -142,8 +142,8 @@ def heal(orphan: Orphan) -> list[str]:
 
 
 def _stay_up(engine: Engine, name: str, role: str) -> str:
-    """Start a node, which was started once, until it stays: a broker ends itself while its old
-    session lives. A container that an older harness made does not say its role, and may log any."""
+    """Start a node again until it stays: a broker ends itself while its old session lives. An older
+    harness's container does not name its role; any role's line counts."""
     starts, logged = 1, UP.get(role) or [words for each in UP.values() for words in each]
 
     def up() -> bool:

@@ -101,7 +101,7 @@ class DockerCluster(Cluster):
         for opened in self._shells.values():
             opened.close()
         for node in self.nodes:
-            with suppress(ClusterError):  # what never was has no log
+            with suppress(ClusterError):  # a container that was never made has no log
                 (self.logs / f"{node.name}.log").write_bytes(self.engine.log(node.name))
                 self._keep_data(node)
         self.engine.remove()
@@ -147,7 +147,7 @@ class DockerCluster(Cluster):
         return self.engine.run(compose.holder_of(node.name), heartbeat.in_sidecar(argv))
 
     def has_rules(self, node: Node) -> bool:
-        """Clients live in this host's network, which is not ours."""
+        """All nodes; clients are in this host's network, which is not ours to change."""
         return node.role != "client"
 
     # Companions
@@ -171,9 +171,9 @@ class DockerCluster(Cluster):
     # Parts
 
     def _start_containers(self) -> None:
-        """The holders first: Docker gives each a port that is free, which its broker then tells.
+        """Start the holders first: Docker gives each a free port, which its broker then advertises.
 
-        A port that we choose may be another run's by the time that Docker binds it.
+        A port that we chose could be taken by the time that Docker binds it.
         """
         project, file = self.engine.project, self.logs.parent / "compose.json"
         compose.write(file, compose.additions(self.nodes, self.settings, self.run_id))

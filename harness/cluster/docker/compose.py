@@ -1,4 +1,4 @@
-"""The docker backend's cluster as its compose file has it, and what one run adds to that file.
+"""The docker backend's compose file, and what one run adds to it.
 
     docker-compose.yml          ZooKeepers and brokers
     docker-compose.kraft.yml    KRaft's controllers and brokers
@@ -33,7 +33,7 @@ from harness.release import COMPOSE_FILE, KRAFT_COMPOSE_FILE
 
 COMMANDS = (("docker", "compose"), ("docker-compose",))
 ROLE_LABEL, RUN_LABEL = f"{LABEL}.role", f"{LABEL}.run"
-# Where a node listens for whoever is outside, by its role.
+# Where a node listens for clients outside, by its role.
 PORTS: Mapping[Role, int] = {"zookeeper": 2181, "controller": CONTROLLER_PORT, "broker": 19092}
 UP_LIMIT_S = 300.0
 
@@ -44,7 +44,7 @@ def holder_of(node: str) -> str:
 
 
 def file_of(metadata: Metadata) -> Path:
-    """The compose file of a cluster that keeps its metadata so."""
+    """The compose file of a cluster, by who keeps its metadata."""
     return COMPOSE_FILE if metadata == "zookeeper" else KRAFT_COMPOSE_FILE
 
 

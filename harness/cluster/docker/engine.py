@@ -1,7 +1,6 @@
-"""A compose project as the Docker engine has it: its containers by their labels, never by name.
+"""A compose project in the Docker engine: its containers, found by labels, never by name.
 
-The one file that talks to Docker's SDK, which is imported when it is needed: without the extra
-`docker` everything else works.
+Only this file uses Docker's SDK, and imports it late: all else works without the extra `docker`.
 """
 
 from __future__ import annotations
@@ -152,7 +151,7 @@ class Engine:
     def remove(self) -> None:
         """Remove the project's containers with their volumes, and its networks."""
         for container in self.services().values():
-            with contextlib.suppress(ClusterError):  # somebody else has done it
+            with contextlib.suppress(ClusterError):  # it is removed already
                 _asked(partial(container.remove, force=True, v=True))
         for network in _asked(lambda: self.client.networks.list(filters=self._filter())):
             _asked(network.remove)

@@ -1,4 +1,4 @@
-"""Talking to a Kubernetes cluster: what the backend needs of the `kubernetes` client, no more.
+"""The API of a Kubernetes cluster: what the backend needs of the `kubernetes` client.
 
 The cluster is the one of the kubeconfig ($KUBECONFIG, ~/.kube/config) and the context asked for, or
 of the pod that this process runs in. Every error becomes one sentence.
@@ -192,7 +192,7 @@ class Api:
                 raise
 
     def change_machine(self, name: str, patch: Mapping[str, Any]) -> None:
-        """Change some of what is said of one."""
+        """Patch a machine."""
         with api_errors(f"Kubernetes node {name}"):
             self._core.patch_node(name, patch, _request_timeout=ASK_LIMIT_S)
 
@@ -340,7 +340,7 @@ def api_errors(what: str) -> Iterator[None]:
 
 @contextmanager
 def absent_is_fine() -> Iterator[None]:
-    """What is not there need not be removed."""
+    """Ignore that an object to remove does not exist."""
     try:
         yield
     except ApiException as error:

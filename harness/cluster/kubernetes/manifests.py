@@ -1,4 +1,4 @@
-"""The cluster's manifests: rendered by kustomize, then made those of one run; pure but for that.
+"""The cluster's manifests: rendered by kustomize, then adapted to one run; pure but for that.
 
 What people change (images, storage, node names, sizes) they change in an overlay of k8s/base or,
 with KRaft, of k8s/kraft. The harness changes only what differs from run to run: the namespace, the

@@ -1,4 +1,4 @@
-"""minikube: images that the host's Docker has are brought into it, so that nobody need remember to.
+"""minikube: loads images of the host's Docker into it.
 
 A context is minikube's when the kubeconfig says so: `minikube start` writes an extension beside the
 context, with the provider `minikube.sigs.k8s.io`; the context's name is the profile's.

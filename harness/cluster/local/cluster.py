@@ -11,7 +11,7 @@ every node (and for the clients) a network namespace with one veth to it, at a f
     node_processes.py    the JVMs and their logs
     launch_modes.py      the ways in which they are started for the sake of faults
 
-The network has no route out, and whatever ends the run takes all of it along.
+The network has no route out, and all of it ends with the run.
 """
 
 from __future__ import annotations

@@ -1,18 +1,17 @@
-"""What a cluster thinks of itself where no ZooKeeper can be asked: told by its brokers, every one.
+"""The view by all brokers' answers, where no ZooKeeper can be asked.
 
     kafka1 (cut off)   t-0: leader kafka1, epoch 4, ISR 1 2 3
     kafka2, kafka3     t-0: leader kafka2, epoch 5, ISR 2 3        => leader kafka2, ISR 2 3
 
 One broker's metadata may be old: it may be cut off, or just started. So every broker is asked on a
 connection of its own, and for each partition the answer with the highest leader epoch is believed
-(KIP-320). A change of the ISR has no epoch of its own that clients are told: among answers of the
-same epoch the controller's counts, which hears of it first, else what most brokers say.
-Who is controller most brokers decide; among as many, who is news. KRaft's brokers name any broker
-there (KIP-590), so the quorum is asked for its leader (harness.cluster.view.quorum), who may be
-none of the brokers.
+(KIP-320). Clients get no epoch of an ISR's change: among answers of the same epoch the controller's
+counts, which learns of it first, else the one of most brokers. The controller is the one that most
+brokers name; among as many, the new one. KRaft's brokers name any broker there (KIP-590), so the
+quorum is asked for its leader (harness.cluster.view.quorum), which may be none of the brokers.
 
-A broker that knows DescribeTopicPartitions (KIP-966: 3.7, and KRaft) is asked so for the topic: it
-tells the eligible leader replicas too. Nobody tells a partition's epoch.
+A broker that knows DescribeTopicPartitions (KIP-966: 3.7, and KRaft) is asked that for the topic:
+its answer has the eligible leader replicas too. No answer has a partition's epoch.
 
 A broker that hangs is waited for once, not in every look. What it cannot see: that *all* brokers
 which answer are out of date. The leader epoch in metadata can be trusted from version 9 on (Kafka
@@ -112,8 +111,7 @@ def with_elr(answer: Answer, said: Any) -> Answer:
 
 
 def controller_of(answers: Sequence[Answer], last: int | None) -> int | None:
-    """Whom most answers name; among as many, one that is not the `last` known: news travels
-    forwards."""
+    """The controller that most answers name; among as many, one that is not the `last` known."""
     votes = Counter(answer.controller for answer in answers if answer.controller is not None)
     return max(votes, key=lambda one: (votes[one], one != last), default=None)
 
@@ -121,7 +119,7 @@ def controller_of(answers: Sequence[Answer], last: int | None) -> int | None:
 def newest(
     answers: Sequence[Answer], topic: str, partition: int, controller: int | None
 ) -> PartitionAnswer | None:
-    """The partition as the answer says that is to be believed; None where nobody knows it."""
+    """The partition by the answer that is to be believed; None where no answer has it."""
     by_broker = {
         answer.broker: answer.topics[topic][partition]
         for answer in answers

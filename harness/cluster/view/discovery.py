@@ -1,4 +1,4 @@
-"""Who belongs to a cluster of which only some addresses are known: its metadata says."""
+"""Finds the brokers of a cluster of which only some addresses are known, by its metadata."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""By which address, and at which port, workers come to brokers' pods: asked of the pods.
+"""The address from which workers come to brokers' pods, and the port at which: found in the pods.
 
-A service or another machine may stand between, so that what this host knows of itself would name
-nobody there. Some connections are held to each broker; whoever has so many more in its pod is us.
+A service or another machine may be between, so this host's own address may be unknown there. So
+some connections are held to each broker; the address with that many more in its pod is ours.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from harness.cluster.nodes import ClusterError, Node
 from harness.waiting import WaitTimeout, wait_until
 
-HELD, SEEN_LIMIT_S = 5, 20.0  # connections that are held to be told among others
+HELD, SEEN_LIMIT_S = 5, 20.0  # connections that are held, to be recognized among others
 SHOW = ("ss", "-tnH", "state", "established")
 
 Run = Callable[[Node, Sequence[str]], str]  # a command in a node's pod, and what it printed

@@ -1,4 +1,4 @@
-"""Containers of ours in pods that are not: the harness's way in.
+"""The harness's ephemeral containers in pods that are not ours.
 
 They are ephemeral containers, put into a pod while it runs; nothing else of it changes. One of each
 kind that a run's faults need:
@@ -98,7 +98,7 @@ def end(api: Api, prefix: str) -> None:
         try:
             api.run_in(pod, name, heartbeat.command("leave"))
         except ClusterError as error:
-            untold.append(str(error))  # the others are told all the same
+            untold.append(str(error))  # the others are ended all the same
     if untold:
         raise ClusterError(f"a container of the harness could not be stopped: {untold[0]}")
     _await(api, running, begun=False)
@@ -127,7 +127,7 @@ def _await(api: Api, names: Collection[tuple[str, str]], *, begun: bool) -> None
         raise ClusterError(str(error)) from None
 
 
-# What a killed harness has left
+# After a harness that was killed
 
 
 def heal(api: Api, prefix: str = PREFIX) -> list[str]:

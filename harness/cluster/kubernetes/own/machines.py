@@ -1,6 +1,6 @@
-"""Machines, which Kubernetes calls nodes: taken out of use for pods, and given back.
+"""Cordons and uncordons machines, which Kubernetes calls nodes.
 
-A cordon bears the namespace of the run that has set it, so that nobody else's is ever taken away.
+A cordon bears the namespace of the run that has set it, so that no other one is removed.
 """
 
 from __future__ import annotations
