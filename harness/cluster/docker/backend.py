@@ -144,7 +144,7 @@ def heal(orphan: Orphan) -> list[str]:
 def _stay_up(engine: Engine, name: str, role: str) -> str:
     """Start a node again until it stays: a broker ends itself while its old session lives. An older
     harness's container does not name its role; any role's line counts."""
-    starts, logged = 1, UP.get(role) or [words for each in UP.values() for words in each]
+    starts, logged = 1, UP.get(role) or [words for lines in UP.values() for words in lines]
 
     def up() -> bool:
         nonlocal starts

@@ -69,7 +69,7 @@ def described(link: Link) -> Description:
         leader=partition.leader_id,
         epoch=partition.leader_epoch,
         committed=partition.high_watermark,
-        ends={each.replica_id: each.log_end_offset for each in partition.current_voters},
+        ends={voter.replica_id: voter.log_end_offset for voter in partition.current_voters},
     )
 
 

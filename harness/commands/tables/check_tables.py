@@ -59,9 +59,9 @@ def check_tables(asked: Asked, console: Console) -> int:
         with started(asked.master, session(asked.master, _expected(asked))) as spark:
             _require_shared(spark, asked.wanted.results)
             with console.status("reading the tables with Spark"):
-                told, folder = run_of(spark, asked)
-            _say(told, console)
-            with session(operations=told.operations, started=spark):
+                tables, folder = run_of(spark, asked)
+            _say(tables, console)
+            with session(operations=tables.operations, started=spark):
                 return check_runs([folder], master=asked.master, console=console)
     except TableError as error:
         raise HistoryError(str(error)) from None
@@ -71,10 +71,12 @@ def check_tables(asked: Asked, console: Console) -> int:
         raise HostError(str(error)) from None
 
 
-def _say(told: Tables, console: Console) -> None:
-    sends, reads = sum(told.producers.values()), sum(told.readers.values())
-    final = f"{told.final:,} by the final read" if told.final else NO_FINAL
-    console.print(plain(f"{sends:,} sends, {told.acked:,} acked; {reads:,} records read, {final}"))
+def _say(tables: Tables, console: Console) -> None:
+    sends, reads = sum(tables.producers.values()), sum(tables.readers.values())
+    final = f"{tables.final:,} by the final read" if tables.final else NO_FINAL
+    console.print(
+        plain(f"{sends:,} sends, {tables.acked:,} acked; {reads:,} records read, {final}")
+    )
 
 
 def _require_shared(spark: SparkSession, results: Path) -> None:
@@ -84,10 +86,10 @@ def _require_shared(spark: SparkSession, results: Path) -> None:
 
     if is_local(spark):
         return
-    there = next(each for each in (results, *results.parents) if each.exists())
+    existing = next(folder for folder in (results, *results.parents) if folder.exists())
     try:
-        with errors_told(there):
-            require_shared(spark, [there])
+        with errors_told(existing):
+            require_shared(spark, [existing])
     except CheckError:
         raise StoreError(
             f"{results}: the executors of {spark.sparkContext.master} do not see this folder: give "
@@ -101,22 +103,22 @@ def run_of(spark: SparkSession, asked: Asked) -> tuple[Tables, RunFolder]:
     from analysis.tables.numbered import numbered
     from analysis.tables.validation import valid_tables
 
-    told = valid_tables(spark, asked.sends, asked.reads, all_final=asked.complete)
-    rows = Counter(told.producers)
-    rows.update(told.readers)
+    tables = valid_tables(spark, asked.sends, asked.reads, all_final=asked.complete)
+    rows = Counter(tables.producers)
+    rows.update(tables.readers)
     about = asked.wanted.about
     facts = ToldTables(
         extent=Extent(
-            start_ns=told.start_ns,
-            end_ns=told.end_ns,
-            topic=told.topic,
-            partitions=told.partitions,
-            producers=len(told.producers),
+            start_ns=tables.start_ns,
+            end_ns=tables.end_ns,
+            topic=tables.topic,
+            partitions=tables.partitions,
+            producers=len(tables.producers),
         ),
         processes=rows,
-        untold=told.untold,
-        ends=ends(told, complete=asked.complete),
-        final_reader=next(iter(told.final_readers), None),
+        untold=tables.untold,
+        ends=ends(tables, complete=asked.complete),
+        final_reader=next(iter(tables.final_readers), None),
     )
     without_acks = acks_of(about.config("producer")) == "0"
     kept: list[DataFrame] = []
@@ -125,9 +127,9 @@ def run_of(spark: SparkSession, asked: Asked) -> tuple[Tables, RunFolder]:
         kept.append(frame.persist())
         return kept[-1]
 
-    made = numbered(told, without_acks=without_acks, keep=keep)
+    made = numbered(tables, without_acks=without_acks, keep=keep)
     try:
-        return told, make_of_tables(facts, asked.wanted, lambda *where: _write(made, *where))
+        return tables, make_of_tables(facts, asked.wanted, lambda *where: _write(made, *where))
     finally:
         for frame in kept:
             frame.unpersist()

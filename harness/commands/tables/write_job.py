@@ -106,31 +106,31 @@ def write_job(file: Path, about: About) -> None:
 
 def modules(name: str = MAIN) -> dict[str, Path]:
     """The module and those of ours that it imports: name -> source."""
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     wanted = [name]
     while wanted:
         module = wanted.pop()
-        spec = None if module in found else find_spec(module)
+        spec = None if module in files else find_spec(module)
         if spec is None or spec.origin is None:
             continue
-        found[module] = Path(spec.origin)
+        files[module] = Path(spec.origin)
         parent = module.rpartition(".")[0]
         wanted += [parent] if parent else []
-        wanted += _imported(ast.parse(found[module].read_text()))
-    return found
+        wanted += _imported(ast.parse(files[module].read_text()))
+    return files
 
 
 def _imported(tree: ast.Module) -> Iterator[str]:
     """The imports at the top of a module, without those below `if TYPE_CHECKING`."""
     for node in tree.body:
         if isinstance(node, ast.Import):
-            yield from (each.name for each in node.names if each.name.split(".")[0] in OURS)
+            yield from (name.name for name in node.names if name.name.split(".")[0] in OURS)
         elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in OURS:
             assert node.module is not None
             yield node.module
-            for each in node.names:
-                if _is_module(f"{node.module}.{each.name}"):
-                    yield f"{node.module}.{each.name}"
+            for name in node.names:
+                if _is_module(f"{node.module}.{name.name}"):
+                    yield f"{node.module}.{name.name}"
 
 
 def _is_module(name: str) -> bool:

@@ -144,7 +144,7 @@ def _set(injection: Injection) -> None:
 def _set_all(injection: Injection, admin: Admin) -> None:
     """Set what is not set yet; keep the old values. Raises NotInTime where no broker sets it."""
     memo, wanted = injection.memo, _wanted(injection)
-    for resource in (each for each in _resources(injection) if each not in memo["set"]):
+    for resource in (r for r in _resources(injection) if r not in memo["set"]):
         if resource not in memo["before"]:
             current = admin.settings(resource)
             old = {key: current.get(key, UNSET) for key in wanted}
