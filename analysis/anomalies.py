@@ -8,6 +8,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from analysis.causes.run_facts.configuration import Facts
+from analysis.causes.run_facts.untold import (
+    least_safe,
+    not_judged,
+    safest,
+    unjudged_reasons,
+    untold_settings,
+)
 from analysis.checks import (
     duplicates,
     integrity,
@@ -22,14 +30,6 @@ from analysis.checks.groups import commits, handling, outputs, owners
 from analysis.checks.promise import Promise
 from analysis.checks.replicas import backwards, divergence, metadata, watermarks
 from analysis.checks.transactions import atomicity, circular_flow
-from analysis.run_facts.configuration import Facts
-from analysis.run_facts.untold import (
-    least_safe,
-    not_judged,
-    safest,
-    unjudged_reasons,
-    untold_settings,
-)
 
 ANOMALIES: tuple[Anomaly, ...] = (
     loss.LOST,

@@ -23,12 +23,14 @@ from typing import Any
 
 from rich.console import Console
 
-from analysis import job
+from analysis.job import job
 from harness.checkout import DOCS, ROOT
 from harness.commands.campaigns.lines import origin, summary
 from harness.history.seal_record import SEALED
 from harness.model.exit_codes import FAILED
-from harness.model.runs.ledger import Line, read
+from harness.model.runs.ledger import read
+from harness.model.runs.ledger_line import Line
+from harness.model.runs.report import Report
 from harness.model.runs.run_folder import RunFolder
 
 KEPT = DOCS / "evidence"
@@ -53,7 +55,7 @@ def kept() -> list[Path]:
 def differences(folders: Sequence[Path], pages: Path, **session: Any) -> dict[str, list[str]]:
     """By folder's name, what judging again makes otherwise; nothing where all is as it was told.
 
-    The pages are made in `pages`, in a folder each. `session` is analysis.job.check's.
+    The pages are made in `pages`, in a folder each. `session` is analysis.job.job's.
     """
     copies = [_copied(folder, pages / folder.name) for folder in folders]
     made = job.check(copies, **session)
@@ -77,20 +79,21 @@ def _ledgers() -> list[Path]:
 
 
 def _different(
-    folder: Path, copy: Path, report: Mapping[str, Any], lines: Mapping[str, Line]
+    folder: Path, copy: Path, report: Report, lines: Mapping[str, Line]
 ) -> Iterator[str]:
-    line = lines.get(report["run_id"])
+    line = lines.get(report.run_id)
     if line is None:
-        yield f"no ledger has a line of run {report['run_id']}"
+        yield f"no ledger has a line of run {report.run_id}"
         return
-    its = origin(RunFolder(path=copy))
     # A run that failed ended so, whatever its history comes to.
-    code = line["exit"] if line["exit"] == FAILED else report["exit_code"]
-    again = {key: its[key] for key in OF_THE_RUN} | summary(None, code, report)
+    code = FAILED if line["exit"] == FAILED else report.exit_code or 0
+    its: Mapping[str, Any] = origin(RunFolder(path=copy))
+    again = {key: its[key] for key in OF_THE_RUN} | {**summary(None, code, report)}
+    recorded: Mapping[str, Any] = line
     for key, value in json.loads(json.dumps(again)).items():
-        if key in line and not _says(value, line[key]):
-            yield f"{key} is {value}, in the ledger {line.get(key)}"
-    if not _says(json.loads(json.dumps(report)), json.loads((folder / "report.json").read_text())):
+        if key in recorded and not _says(value, recorded[key]):
+            yield f"{key} is {value}, in the ledger {recorded[key]}"
+    if not _says(json.loads(report.text()), json.loads((folder / "report.json").read_text())):
         yield "report.json says something else"
 
 

@@ -87,16 +87,16 @@ def _every(java: Any, node: Any) -> Iterator[tuple[Any, str]]:
 
 def in_words(error: PySparkException, columns: Iterable[str] = ()) -> str:
     """Spark's reason as a part of a sentence; an unknown column with near ones among these."""
-    condition, told = error.getCondition() or "", error.getMessageParameters() or {}
+    condition, parameters = error.getCondition() or "", error.getMessageParameters() or {}
     if condition.startswith("UNRESOLVED_COLUMN") or condition == "FIELD_NOT_FOUND":
-        name = told.get("objectName") or told.get("fieldName") or ""
+        name = parameters.get("objectName") or parameters.get("fieldName") or ""
         whole = name.replace("`", "")
         last = whole.rsplit(".", 1)[-1]
         if last in set(columns):
             return f"column {whole!r} is not known at that place of the query"
         return f"no column {last!r}{near(last, columns)}"
     if condition == "UNRESOLVED_ROUTINE":
-        return f"no function {told.get('routineName', '').replace('`', '')!r} for questions"
+        return f"no function {parameters.get('routineName', '').replace('`', '')!r} for questions"
     return reason_in(str(error))
 
 

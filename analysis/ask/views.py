@@ -85,8 +85,8 @@ def _reads(table: DataFrame) -> DataFrame:
 
 def _transactions(table: DataFrame) -> DataFrame:
     """The last that was told of each is how it ended, as far as it is known."""
-    told = table.where("event = 'transaction' and transaction is not null")
-    each = told.groupBy("run_id", "process", "transaction").agg(
+    transactions = table.where("event = 'transaction' and transaction is not null")
+    each = transactions.groupBy("run_id", "process", "transaction").agg(
         F.max("instance").alias("instance"),
         F.max_by("name", "time_ns").alias("outcome"),
         F.min("time_ns").alias("begun_ns"),
@@ -131,8 +131,8 @@ def _events(table: DataFrame) -> DataFrame:
 
 
 def _anomalies(table: DataFrame) -> DataFrame:
-    told = ~F.array_contains("untold", BEGINS)
-    sent = {name: F.when(told, F.col(name)) for name in ("sent_ns", "sent_s")}
+    has_begins = ~F.array_contains("untold", BEGINS)
+    sent = {name: F.when(has_begins, F.col(name)) for name in ("sent_ns", "sent_s")}
     return table.withColumns(sent).select(*schema.EVIDENCE.names, "text")
 
 

@@ -1,1 +1,1 @@
-"""What permits a record's anomaly: leader changes, unclean elections, strikes, bits, stops."""
+"""What permits a record's anomaly: the run's configuration and faults, leader changes, strikes."""

@@ -1,4 +1,11 @@
-"""All causes of a run, of every kind, in order of time."""
+"""All causes of a run, of every kind, in order of time.
+
+A group's member stops when it dies (its last operation, or the event `dies`), when partitions are
+revoked from it, and when its commit gets no answer: then it gives up its batch. No member may
+process what was committed for another. It is not known where a group began if auto.offset.reset is
+not known, or if a client with automatic commits died: it may have stored the offsets of records
+that its worker had not recorded.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +27,13 @@ from analysis.causes.kinds import (
     AFTER_TRUNCATION,
     ANOTHER_LEADER,
     ANY_LOG,
+    BEGUN_UNKNOWN,
     BIT_AT_THE_END,
     BIT_WHEN_READ,
     COPY_OF_ANOTHER_LEADER,
     EVERY,
     FLIPPED_BIT,
+    MEMBER_STOPPED,
     NOT_REPLICATED,
     PROCESSING_FAILED,
     READ_APART,
@@ -35,7 +44,7 @@ from analysis.causes.kinds import (
 from analysis.causes.leaders.elections import leader_causes
 from analysis.causes.leaders.set_back import metadata_causes
 from analysis.causes.seen import Seen
-from analysis.causes.stops import stop_causes
+from analysis.stored.member_stops import DIED
 
 
 def causes_of(seen: Seen) -> list[Cause]:
@@ -48,7 +57,7 @@ def causes_of(seen: Seen) -> list[Cause]:
         metadata_causes(seen),
         bit_causes(seen),
         internal_causes(seen),
-        stop_causes(seen),
+        _stops(seen),
         forgotten_causes(seen),
     )
     derived = [each for cause in causes for each in (cause, *_derived(cause, seen))]
@@ -65,6 +74,39 @@ def _configured() -> Iterator[Cause]:
         words="what was made of it could not be written",
         outcomes=("failed",),
     )
+
+
+def _stops(seen: Seen) -> Iterator[Cause]:
+    """One cause per stop of a member, and one if it is not known where the group began."""
+    for stop in seen.stops:
+        yield Cause(
+            kind=MEMBER_STOPPED,
+            words=f"{stop.process} {stop.words}",
+            at_ns=stop.at_ns,
+            partition=stop.partition,
+            process=stop.process,
+        )
+    why = _begun_unknown(seen)
+    if why is not None:
+        yield Cause(
+            kind=BEGUN_UNKNOWN,
+            words="the group may have begun behind it",
+            sure=False,
+            why=why,
+            outcomes=("before_first",),
+        )
+
+
+def _begun_unknown(seen: Seen) -> str | None:
+    """Why it is not known where the group began."""
+    died = [stop for stop in seen.stops if stop.words == DIED]
+    if seen.facts.commit is None:
+        return None
+    if seen.facts.resets is None:
+        return "auto.offset.reset is not told"
+    if seen.facts.commit == "auto" and died:
+        return f"{died[0].process} may have stored offsets that it did not write down"
+    return None
 
 
 def _derived(cause: Cause, seen: Seen) -> Iterable[Cause]:

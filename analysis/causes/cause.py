@@ -22,11 +22,11 @@ A cause that is not `sure` puts a record in doubt instead: `why` says what is no
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from analysis.causes.kinds import Kind
+from analysis.stored.fact_rows import CauseRow, SettledRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +56,8 @@ class Cause:
         number: int,
         anomalies: tuple[str, ...],
         start_ns: int,
-        settled: Sequence[Mapping[str, Any]] = (),
-    ) -> Mapping[str, Any]:
+        settled: Sequence[SettledRow] = (),
+    ) -> CauseRow:
         """A row of schema.CAUSE; `anomalies` are those that the kind permits in this run, whose
         load started at `start_ns`; `settled`: rows of schema.SETTLED, before `unsettled_ns`."""
         at = "" if self.at_ns is None else f", at {(self.at_ns - start_ns) / 1e9:.2f} s"

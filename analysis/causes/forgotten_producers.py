@@ -16,9 +16,9 @@ from dataclasses import replace
 
 from analysis.causes.cause import Cause
 from analysis.causes.kinds import PRODUCER_FORGOTTEN
+from analysis.causes.run_facts.faults import Row, meets
 from analysis.causes.seen import Seen
 from analysis.causes.states import Partition
-from analysis.run_facts.faults import Row, meets
 
 EXPIRES, EXPIRES_MS = "producer.id.expiration.ms", 86_400_000
 LOOKS, LOOKS_MS = "producer.id.expiration.check.interval.ms", 600_000

@@ -19,10 +19,10 @@ from analysis.causes.cause import Cause
 from analysis.causes.disks.strike import Strike
 from analysis.causes.disks.strikes import strikes_of
 from analysis.causes.kinds import INTERNAL, OFFSETS_GONE, UNSETTLED
+from analysis.causes.run_facts.configuration import UNCLEAN
+from analysis.causes.run_facts.quorum_strikes import QuorumStrike, quorum_strikes
 from analysis.causes.seen import Seen
 from analysis.causes.settings import broker_values
-from analysis.run_facts.configuration import UNCLEAN
-from analysis.run_facts.quorum_strikes import QuorumStrike, quorum_strikes
 from harness.model.client_settings import LATEST
 
 

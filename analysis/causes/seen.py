@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from analysis.causes.run_facts.configuration import Facts
+from analysis.causes.run_facts.faults import Happened
+from analysis.causes.run_facts.kafka import Kafka
 from analysis.causes.states import Partition
-from analysis.run_facts.configuration import Facts
-from analysis.run_facts.faults import Happened
-from analysis.run_facts.kafka import Kafka
 from analysis.stored.member_stops import Stop
 
 

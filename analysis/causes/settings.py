@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from analysis.causes.run_facts.configuration import UNCLEAN
+from analysis.causes.run_facts.faults import Row, meets
 from analysis.causes.seen import Seen
-from analysis.run_facts.configuration import UNCLEAN
-from analysis.run_facts.faults import Row, meets
 
 FLUSH = "flush.messages"
 Stretch = tuple[int, int | None]

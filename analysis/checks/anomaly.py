@@ -16,10 +16,10 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame
 
+from analysis.causes.run_facts.configuration import Facts
 from analysis.checks.promise import Condition, Promise
 from analysis.frames.evidence import Rule, Table, Tables, rows
 from analysis.frames.signs import Sign
-from analysis.run_facts.configuration import Facts
 from harness.checkout import ROOT
 
 

@@ -47,6 +47,7 @@ from analysis.causes.kinds import (
     STALE_METADATA,
     TRUNCATION,
 )
+from analysis.causes.run_facts.configuration import Facts
 from analysis.checks.anomaly import Anomaly
 from analysis.checks.promise import (
     ACKS,
@@ -64,7 +65,6 @@ from analysis.checks.promise import (
 from analysis.frames.evidence import Rule, Tables
 from analysis.frames.operations import ACKED, offset_of, partition_of
 from analysis.frames.signs import Sign
-from analysis.run_facts.configuration import Facts
 from harness.history.record_format import SEQUENCE_BITS
 
 IN_FLIGHT = "Kafka documentation, Producer Configs: max.in.flight.requests.per.connection"

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from analysis.causes.kinds import EVERY, Kind
-from analysis.run_facts.configuration import Facts
+from analysis.causes.run_facts.configuration import Facts
 
 # Sources that promises name.
 REPLICATION = "Kafka documentation, Design: Replication"

@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from analysis.checks.groups.group_life import outdated, shared, unowned
 from analysis.checks.transactions.cycles import Cycles
 from analysis.frames.elections import election_rows, elections
 from analysis.frames.operations import OFFSET_BITS
+from analysis.stored.fact_rows import (
+    AloneRow,
+    CauseRow,
+    DumpRow,
+    FaultRow,
+    LeaderRow,
+    MetadataBackRow,
+    MoveRow,
+    RunRow,
+    StateRow,
+)
 from analysis.stored.replica_samples import looks_of
 from analysis.stored.settings import nanoseconds
 from analysis.stored.stored_run import CORRUPT, Run, final_ends, is_dense
+from analysis.stored.table_rows import View
 from analysis.stored.transactions.hanging import hanging
 from harness.history.tables import partitions_named
 from harness.model.client_settings import EARLIEST, LATEST, acks_of, resets_of, retries_of
 from harness.model.untold import RESETS
 from harness.model.worker_kinds import kind_named
 
-Row = Mapping[str, Any]
 TOLD_LATE_NS = 10**9  # a client tells of a reset up to a poll later
 CHECKPOINTS, CHECKPOINTS_MS = "replica.high.watermark.checkpoint.interval.ms", 5000
 SEEN_LATE_NS = 10**9  # an ISR is looked at every 50 ms, and acks reach a busy worker late
 
 
-def run_row(run: Run, causes: Sequence[Row] = (), cycles: Cycles | None = None) -> dict[str, Any]:
+def run_row(run: Run, causes: Sequence[CauseRow] = (), cycles: Cycles | None = None) -> RunRow:
     """What the checks must know of a run: a row of schema.RUNS."""
     return {
         "run_id": run.run_id,
@@ -72,7 +83,7 @@ def run_row(run: Run, causes: Sequence[Row] = (), cycles: Cycles | None = None) 
     }
 
 
-def in_force(run: Run) -> list[dict[str, Any]]:
+def in_force(run: Run) -> list[FaultRow]:
     """From injection until healed; a fault that found no target never was in force."""
     hit = [fault for fault in run.faults if fault["nodes"]]
     return [
@@ -92,15 +103,32 @@ def _only_reads(node: str) -> bool:
     return kind is not None and not kind.sends
 
 
-def leaders_of(run: Run) -> list[dict[str, Any]]:
+def leaders_of(run: Run) -> list[LeaderRow]:
     """Who led from when to when, as far as the views tell: rows of schema.LEADER."""
-    return _stretches(run, {"leader": "leader"})
+    return [
+        {
+            "partition": view["partition"],
+            "leader": view["leader"],
+            "from_ns": view["time_ns"],
+            "to_ns": to_ns,
+        }
+        for view, to_ns in _changes(run, lambda view: view["leader"])
+    ]
 
 
-def _states(run: Run) -> list[dict[str, Any]]:
+def _states(run: Run) -> list[StateRow]:
     """The same with leader epochs: rows of schema.STATE."""
-    states = _stretches(run, {"leader": "leader", "epoch": "leader_epoch"})
-    return [{**state, "seen_to_ns": _seen_to(run, state["to_ns"])} for state in states]
+    return [
+        {
+            "partition": view["partition"],
+            "leader": view["leader"],
+            "epoch": view["leader_epoch"],
+            "from_ns": view["time_ns"],
+            "to_ns": to_ns,
+            "seen_to_ns": _seen_to(run, to_ns),
+        }
+        for view, to_ns in _changes(run, lambda view: (view["leader"], view["leader_epoch"]))
+    ]
 
 
 def _seen_to(run: Run, to_ns: int | None) -> int | None:
@@ -115,21 +143,21 @@ def _seen_to(run: Run, to_ns: int | None) -> int | None:
     return min((ns for ns in (to_ns, *unseen) if ns is not None), default=None)
 
 
-def _stretches(run: Run, names: Mapping[str, str]) -> list[dict[str, Any]]:
-    """From when to when these columns of the views stayed as they were, by partition."""
-    rows: list[dict[str, Any]] = []
-    last: dict[int, dict[str, Any]] = {}
+def _changes(run: Run, shown: Callable[[View], object]) -> Iterator[tuple[View, int | None]]:
+    """The views that showed something else than the one before, of each partition, and when it
+    changed again."""
+    changes, ends_ns = list[View](), list[int | None]()
+    last: dict[int, int] = {}
     for view in sorted(run.views, key=lambda view: view["time_ns"]):
         before = last.get(view["partition"])
-        now = {name: view[column] for name, column in names.items()}
-        if before is not None and now.items() <= before.items():
-            continue
-        row = {"partition": view["partition"], **now, "from_ns": view["time_ns"], "to_ns": None}
         if before is not None:
-            before["to_ns"] = view["time_ns"]
-        last[view["partition"]] = row
-        rows.append(row)
-    return rows
+            if shown(changes[before]) == shown(view):
+                continue
+            ends_ns[before] = view["time_ns"]
+        last[view["partition"]] = len(changes)
+        changes.append(view)
+        ends_ns.append(None)
+    return zip(changes, ends_ns, strict=True)
 
 
 def _passed(run: Run, partition: int) -> int | None:
@@ -155,16 +183,16 @@ def _from_start(run: Run) -> bool:
     return run.grouped and RESETS not in run.untold and resets in (None, EARLIEST)
 
 
-def _moves(run: Run) -> Iterator[dict[str, Any]]:
+def _moves(run: Run) -> Iterator[MoveRow]:
     """When a reader was put elsewhere in a partition, or that was given to it or taken away."""
     for event in run.events:
-        position = None
+        position, numbers = None, list[int | None]()
         if event["event"] in ("position", "reset"):
             numbers = [event["partition"]]
             put_at = event["position"] if event["event"] == "position" else None
             position = None if put_at is None or put_at < 0 else put_at
         elif event["event"] in ("assigned", "revoked"):
-            numbers = partitions_named(event["text"])
+            numbers = [*partitions_named(event["text"])]
         else:
             continue
         late_ns = TOLD_LATE_NS if event["event"] == "reset" else 0
@@ -178,29 +206,32 @@ def _moves(run: Run) -> Iterator[dict[str, Any]]:
             }
 
 
-def _metadata_back(run: Run) -> Iterator[dict[str, Any]]:
+def _metadata_back(run: Run) -> Iterator[MetadataBackRow]:
     """Where committed metadata went back: rows of schema.METADATA_BACK."""
     for view in run.views:
         if view.get("went_back"):
-            known = {"from_ns": view["since_ns"], "until_ns": view["time_ns"]}
-            yield {"partition": view["partition"], **known}
+            yield {
+                "partition": view["partition"],
+                "from_ns": view["since_ns"],
+                "until_ns": view["time_ns"],
+            }
 
 
 def _corrupt(run: Run) -> Iterator[int]:
     """The places of payloads whose checksum is wrong."""
     for event in run.events:
-        if event["event"] == CORRUPT and None not in (event["partition"], event["position"]):
-            yield (int(event["partition"]) << OFFSET_BITS) | int(event["position"])
+        if event["event"] == CORRUPT and event["position"] is not None:
+            yield (event["partition"] << OFFSET_BITS) | event["position"]
 
 
-def _dumps(run: Run) -> list[dict[str, Any]]:
+def _dumps(run: Run) -> list[DumpRow]:
     """The replicas' logs that were dumped, and where each begins."""
     return [{"partition": dump["partition"], "log_start": dump["log_start"]} for dump in run.dumps]
 
 
-def _alone(run: Run) -> list[dict[str, Any]]:
+def _alone(run: Run) -> list[AloneRow]:
     """When a leader was alone in its ISR, but for the margins in which that may be seen late."""
-    found = []
+    found = list[AloneRow]()
     for partition in {view["partition"] for view in run.views}:
         mine = [view for view in run.views if view["partition"] == partition]
         mine.sort(key=lambda view: int(view["time_ns"]))

@@ -1,18 +1,25 @@
 """Evidence of found rows: analysis.frames.evidence.evidence, by numpy.
 
-    table = evidence(rows, facts)    schema.EVIDENCE, of rows of one run; `facts`: its row of
-                                     schema.RUNS
+    table = evidence(rows, facts)              schema.EVIDENCE, of rows of one run, and `facts`, its
+                                               row of schema.RUNS
+    folders = written(found, facts, folder)    {"study-1/…": {"lost": Path, …}, …}: a folder for
+                                               each run and anomaly with one Parquet file,
+                                               written as rows come, however many there are
 
 Spark would compare each row with all leaders and faults of the run, uncompiled; here rows are
 sorted by time, and each leader has its stretch of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from analysis.evidence.found_rows import Found, Mask
 from analysis.evidence.permission import permitting
@@ -20,16 +27,17 @@ from analysis.frames import schema
 from analysis.frames.operations import OFFSET_BITS, SENT_NAMES
 from analysis.frames.permission import FORBIDDEN, IN_DOUBT, PERMITTED
 from analysis.stored.columns import Numbers
+from analysis.stored.fact_rows import CauseRow, FaultRow, RunRow, StateRow
 from harness.history.record_format import SEQUENCE_BITS
 
-Row = Mapping[str, Any]
+Folders = Mapping[str, Mapping[str, Path]]  # run_id -> anomaly -> folder
 SCHEMA = schema.arrow(schema.EVIDENCE)
 _SECONDS = {"time_s": "time_ns", "sent_s": "sent_ns", "acked_s": "acked_ns"} | {
     "delivered_s": "delivered_ns"
 }
 
 
-def evidence(table: pa.Table, facts: Row) -> pa.Table:
+def evidence(table: pa.Table, facts: RunRow) -> pa.Table:
     """Rows of analysis.frames.evidence.rows, with at least found_rows.COLUMNS, as evidence."""
     found = Found(table)
     columns = {
@@ -73,7 +81,7 @@ def _sent(found: Found) -> Numbers:
     return np.where(found.known["sent"] & np.isin(found.number["sent"], list(SENT_NAMES)), at, 0)
 
 
-def _leader(found: Found, states: Sequence[Row]) -> dict[str, pa.Array]:
+def _leader(found: Found, states: Sequence[StateRow]) -> dict[str, pa.Array]:
     """The known leader at the moment of each row."""
     now = found.number["time_ns"]
     led = np.zeros(len(found), dtype=np.int64)
@@ -89,10 +97,9 @@ def _leader(found: Found, states: Sequence[Row]) -> dict[str, pa.Array]:
         begin = np.searchsorted(now[rows], since)
         end = len(rows) if until is None else np.searchsorted(now[rows], until)
         led[rows[begin:end]] = place
-    nobody: Row = {"leader": None, "epoch": None}
     return {
-        name: _taken([state[name] for state in (nobody, *states)], led)
-        for name in ("leader", "epoch")
+        "leader": _taken([None, *(state["leader"] for state in states)], led),
+        "epoch": _taken([None, *(state["epoch"] for state in states)], led),
     }
 
 
@@ -100,7 +107,7 @@ def _taken(words: Sequence[Any], place: Numbers) -> pa.Array:
     return pa.array(words).take(pa.array(place))
 
 
-def _faults(found: Found, faults: Sequence[Row]) -> dict[str, pa.Array]:
+def _faults(found: Found, faults: Sequence[FaultRow]) -> dict[str, pa.Array]:
     """The faults in force between the send and the moment of each row, and the first later one."""
     now, timed = found.number["time_ns"], found.known["time_ns"]
     sent = found.known["sent_ns"]
@@ -122,7 +129,7 @@ def _faults(found: Found, faults: Sequence[Row]) -> dict[str, pa.Array]:
     }
 
 
-def _judged(found: Found, causes: Sequence[Row]) -> dict[str, pa.Array]:
+def _judged(found: Found, causes: Sequence[CauseRow]) -> dict[str, pa.Array]:
     place = permitting(found, causes) + 1
     words = [FORBIDDEN, *(PERMITTED if cause["sure"] else IN_DOUBT for cause in causes)]
     return {
@@ -132,3 +139,36 @@ def _judged(found: Found, causes: Sequence[Row]) -> dict[str, pa.Array]:
             [None, *(cause["words"] if cause["sure"] else None for cause in causes)], place
         ),
     }
+
+
+# Evidence as files
+
+
+def written(found: Iterable[pa.Table], facts: Mapping[str, RunRow], folder: Path) -> Folders:
+    """The evidence of found rows (analysis.evidence.found_rows), below `folder`. `facts`: rows of
+    schema.RUNS by run_id. A run's folder is named by its number: its id may be too long for a name,
+    or empty."""
+    numbers = {run_id: number for number, run_id in enumerate(facts)}
+    folders: dict[str, dict[str, Path]] = {run_id: {} for run_id in facts}
+    with ExitStack() as stack:
+        writers: dict[Path, pq.ParquetWriter] = {}
+        for rows in found:
+            for run_id, anomaly, some in _parts(rows, facts):
+                part = folder / str(numbers[run_id]) / anomaly
+                if part not in writers:
+                    part.mkdir(parents=True)
+                    writer = pq.ParquetWriter(
+                        part / "part-0.parquet", some.schema, compression="zstd"
+                    )
+                    writers[part] = stack.enter_context(writer)
+                    folders[run_id][anomaly] = part
+                writers[part].write_table(some)
+    return folders
+
+
+def _parts(rows: pa.Table, facts: Mapping[str, RunRow]) -> Iterable[tuple[str, str, pa.Table]]:
+    """The evidence of each run and anomaly among some found rows."""
+    for run_id in pc.unique(rows["run_id"]).to_pylist():
+        of_run = evidence(rows.filter(pc.equal(rows["run_id"], run_id)), facts[run_id])
+        for anomaly in pc.unique(of_run["anomaly"]).to_pylist():
+            yield run_id, anomaly, of_run.filter(pc.equal(of_run["anomaly"], anomaly))

@@ -9,7 +9,7 @@ have many of both. Nulls pass or do not pass as in that rule.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,11 +19,10 @@ import pyarrow.compute as pc
 
 from analysis.evidence.found_rows import Found, Mask, numbers
 from analysis.stored.columns import Numbers
+from analysis.stored.fact_rows import CauseRow, SettledRow
 
-Cause = Mapping[str, Any]  # a row of schema.CAUSE
 
-
-def permitting(found: Found, causes: Sequence[Cause]) -> Numbers:
+def permitting(found: Found, causes: Sequence[CauseRow]) -> Numbers:
     """By row, the place of the first cause that permits it or puts it in doubt; -1: none."""
     decided = np.full(len(found), -1)
     if not causes or not len(found):
@@ -51,7 +50,7 @@ class _Places:
         there = np.where(elsewhere, found.number["other_partition"], -1)
         self._there = [_by_number(there, rows) for rows in self._all]
 
-    def of(self, cause: Cause) -> Iterator[Numbers]:
+    def of(self, cause: CauseRow) -> Iterator[Numbers]:
         """The rows that a cause may permit, some of them perhaps twice."""
         partition = cause["partition"]
         for anomaly in cause["anomalies"]:
@@ -101,7 +100,7 @@ class _Records:
         mixed[~self._is_own] = of_victims
         return mixed
 
-    def any_permitted(self, cause: Cause, rows: Numbers) -> Mask:
+    def any_permitted(self, cause: CauseRow, rows: Numbers) -> Mask:
         """Which of these rows have a record that a cause permits."""
         count = self._count[rows]
         of = np.repeat(np.arange(len(rows)), count)  # the row of each of their records
@@ -124,7 +123,7 @@ class _Records:
         return named_none
 
 
-def _permits(found: Found, records: _Records, cause: Cause, rows: Numbers) -> Mask:
+def _permits(found: Found, records: _Records, cause: CauseRow, rows: Numbers) -> Mask:
     """Which of these rows, of its anomalies and its partition, a cause permits."""
     permitted = records.any_permitted(cause, rows)
     if cause["outcomes"]:
@@ -148,7 +147,7 @@ def _permits(found: Found, records: _Records, cause: Cause, rows: Numbers) -> Ma
     return permitted
 
 
-def _is_settled(found: Found, last: Mapping[str, Any]) -> Mask:
+def _is_settled(found: Found, last: SettledRow) -> Mask:
     """Which rows' transactions are this one of its worker, or an earlier one."""
     mine = found.known["sender"] & (found.number["sender"] == last["sender"])
     early = found.known["transaction"] & (found.number["transaction"] <= last["transaction"])
@@ -159,12 +158,12 @@ def _is_settled(found: Found, last: Mapping[str, Any]) -> Mask:
     return settled
 
 
-def _stopped(found: Found, cause: Cause) -> Mask:
+def _stopped(found: Found, cause: CauseRow) -> Mask:
     """Where the member that was given the record stopped before it processed a later one."""
-    at_ns = cause["at_ns"]
-    if at_ns is None:
+    at_ns, process = cause["at_ns"], cause["process"]
+    if at_ns is None or process is None:
         return np.zeros(len(found), dtype=bool)
     given = found.known["polled_ns"] & (found.number["polled_ns"] <= at_ns)
     passed = found.known["passed_ns"] & (found.number["passed_ns"] < at_ns)
-    stopped: Mask = found.are("polled_by", [cause["process"]]) & given & ~passed
+    stopped: Mask = found.are("polled_by", [process]) & given & ~passed
     return stopped

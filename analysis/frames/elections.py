@@ -24,8 +24,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
+from analysis.stored.fact_rows import ElectionRow
 from analysis.stored.replica_samples import Look
 
 
@@ -66,7 +66,7 @@ def _of(partition: int, looks: Sequence[Look]) -> Iterator[Election]:
             )
 
 
-def election_rows(found: Sequence[Election]) -> list[dict[str, Any]]:
+def election_rows(found: Sequence[Election]) -> list[ElectionRow]:
     """Rows of schema.ELECTION, for Spark."""
     return [
         {"partition": e.partition, "log_end": e.log_end, "looked_ns": e.looked_ns} for e in found

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
@@ -16,18 +15,18 @@ from pyspark.sql.types import ArrayType, StructType
 
 from analysis.frames import schema
 from analysis.frames.history_frames import History, runs_frame
+from analysis.stored.fact_rows import RunRow
 from analysis.stored.stored_run import EVENTS, WATERMARKS, Run
 
 __all__ = ["History", "history_of", "runs_frame"]
 
-Row = Mapping[str, Any]
 PATTERN = frozenset("{}[]*?\\")  # characters that Spark takes for a pattern's
 
 
 def history_of(
     spark: SparkSession,
     runs: Sequence[Run],
-    facts: Mapping[str, Row],
+    facts: Mapping[str, RunRow],
 ) -> History:
     """Everything the checks need of these runs; `facts` are their rows of schema.RUNS by run_id."""
     files = [run.address(file) for run in runs for file in run.tables]

@@ -30,11 +30,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from analysis.causes.run_facts.configuration import lag_max_ms
+from analysis.causes.run_facts.faults import Happened
+from analysis.causes.run_facts.kafka import Kafka, kafka_of
 from analysis.causes.states import Partition, State, partitions_of
-from analysis.run_facts.configuration import lag_max_ms
-from analysis.run_facts.faults import Happened
-from analysis.run_facts.kafka import Kafka, kafka_of
+from analysis.measures.windows import WindowRow
 from analysis.stored.stored_run import Run
+from analysis.stored.table_rows import Fault
 from harness.model.effects import Effects
 
 Row = Mapping[str, Any]
@@ -60,8 +62,8 @@ class Availability:
 class Gap:
     """A stretch without acks, the faults in force in it, and when Kafka gives up whom they hit."""
 
-    window: Row
-    faults: Sequence[Row]
+    window: WindowRow
+    faults: Sequence[Fault]
 
     @property
     def acked_ns(self) -> int | None:
@@ -70,7 +72,7 @@ class Gap:
         return at_ns
 
     @property
-    def cause(self) -> Row:
+    def cause(self) -> Fault:
         """The fault injected nearest to its start."""
         start_ns = self.window["start_ns"]
         return min(self.faults, key=lambda fault: abs(int(fault["invoke_ns"]) - start_ns))
@@ -93,7 +95,7 @@ class Cluster:
     min_isr: int
     load_end_ns: int
 
-    def give_up_ns(self, fault: Row) -> int:
+    def give_up_ns(self, fault: Fault) -> int:
         """How long Kafka may wait for whom a fault hit, before it goes on without."""
         effects = self.effects(fault)
         links = effects.leadership == "anywhere" and not effects.ends_processes
@@ -103,17 +105,17 @@ class Cluster:
             session_ms += self.kafka.new_controller_ms()
         return int(max(session_ms, lag_ms) * 1e6)
 
-    def _controls(self, fault: Row) -> bool:
+    def _controls(self, fault: Fault) -> bool:
         """Whether it hit who was the controller, of any partition's view of it."""
         states = (partition.at(fault["invoke_ns"]) for partition in self.partitions)
         return any(state and state.controller in fault["nodes"] for state in states)
 
-    def effects(self, fault: Row) -> Effects:
+    def effects(self, fault: Fault) -> Effects:
         """What a fault could do; nothing where that is not known."""
         return self.happened.effects(fault) or Effects()
 
 
-def availability(run: Run, windows: Sequence[Row], acks: str) -> Availability:
+def availability(run: Run, windows: Sequence[WindowRow], acks: str) -> Availability:
     """The A of a run whose faults are all proved. `windows`: rows of `availability.windows`."""
     kafka = kafka_of(run.record)
     happened = Happened.of(run.faults, run.plan, run.nodes, kafka.quorum)
@@ -135,17 +137,17 @@ def availability(run: Run, windows: Sequence[Row], acks: str) -> Availability:
     return _worst([_after(gap, cluster) for gap in last_gaps(windows, faults)], cluster)
 
 
-def last_gaps(windows: Sequence[Row], faults: Sequence[Row]) -> list[Gap]:
+def last_gaps(windows: Sequence[WindowRow], faults: Sequence[Fault]) -> list[Gap]:
     """The last gap of each partition that has one."""
     last: dict[int, Gap] = {}
-    for window in sorted(windows, key=lambda row: int(row["start_ns"])):
+    for window in sorted(windows, key=lambda row: row["start_ns"]):
         during = [fault for fault in faults if _in_force(fault, window)]
         if window["kind"] == "produce" and during:
             last[window["partition"]] = Gap(window=window, faults=during)
     return list(last.values())
 
 
-def _in_force(fault: Row, window: Row) -> bool:
+def _in_force(fault: Fault, window: WindowRow) -> bool:
     """Whether it was in force, and not being healed yet, at any time of the window."""
     begun_ns = fault["heal_invoke_ns"]
     return bool(fault["invoke_ns"] < window["end_ns"]) and (
@@ -153,7 +155,7 @@ def _in_force(fault: Row, window: Row) -> bool:
     )
 
 
-def _disturbs(fault: Row, happened: Happened, plan: Sequence[Row]) -> bool:
+def _disturbs(fault: Fault, happened: Happened, plan: Sequence[Row]) -> bool:
     """Whether it does something to the cluster: not one at clients, none that only observes."""
     effects = happened.effects(fault)
     told = next((step.get("telling") for step in plan if step["step"] == fault["step"]), None)

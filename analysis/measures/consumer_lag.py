@@ -20,24 +20,41 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
 from analysis.measures.latency_and_rates import GROUP
 from analysis.stored.batches import NONE, Batch, Mask
+from analysis.stored.fact_rows import RunRow
 from analysis.stored.stored_run import Run
+from harness.model.runs.report import ReaderLag
 
-Row = Mapping[str, Any]
 SLICES, FEWEST = 400, 20
 ROWS = 40_000  # a run's slices times its partitions, about
 
 
-class Positions:
-    """One row per slice of the load, partition and reader (None: the log): slice_ns, slice,
-    partition, reader, position (the offset after the furthest)."""
+class PositionRow(TypedDict):
+    """How far a reader of a partition had got in a slice of the load."""
 
-    def __init__(self, run: Mapping[str, Any]) -> None:
+    slice_ns: int
+    slice: int
+    partition: int
+    reader: str | None  # None: the log itself
+    position: int  # the offset after the furthest
+
+
+class LagRow(TypedDict):
+    """By how many records each reader lagged at the end of a slice."""
+
+    t_s: float
+    lag: dict[str, int]
+
+
+class Positions:
+    """One row per slice of the load, partition and reader."""
+
+    def __init__(self, run: RunRow) -> None:
         self._run = run
         load_ns = run["load_end_ns"] - run["load_start_ns"]
         many = max(FEWEST, min(SLICES, ROWS // max(len(run["ends"]), 1)))
@@ -64,7 +81,7 @@ class Positions:
             key = reader, int(place // wide) + first, int(place % wide)
             self._furthest[key] = max(self._furthest.get(key, NONE), int(furthest[place]))
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[PositionRow]:
         """One for each slice, partition and reader."""
         for (reader, number, partition), offset in self._furthest.items():
             yield {
@@ -76,18 +93,18 @@ class Positions:
             }
 
 
-def lag(run: Run, rows: Sequence[Row]) -> list[dict[str, Any]]:
+def lag(run: Run, rows: Sequence[PositionRow]) -> list[LagRow]:
     """The lag of each reader at the end of each slice: `t_s` and `lag` by reader; nothing where
     nobody read."""
-    readers = sorted({row["reader"] for row in rows} - {None})
+    readers = sorted({row["reader"] for row in rows if row["reader"] is not None})
     if not readers:
         return []
-    by_slice: dict[int, list[Row]] = defaultdict(list)
+    by_slice: dict[int, list[PositionRow]] = defaultdict(list)
     for row in rows:
         by_slice[row["slice"]].append(row)
     slice_ns, load_ns = rows[0]["slice_ns"], run.load_end_ns - run.load_start_ns
-    ends: dict[Any, dict[int, int]] = {reader: {} for reader in (None, *readers)}
-    points = []
+    ends: dict[str | None, dict[int, int]] = {reader: {} for reader in (None, *readers)}
+    points = list[LagRow]()
     for number in range(-(-load_ns // slice_ns)):
         for row in by_slice[number]:
             ends[row["reader"]][row["partition"]] = row["position"]
@@ -96,17 +113,15 @@ def lag(run: Run, rows: Sequence[Row]) -> list[dict[str, Any]]:
     return points
 
 
-def worst(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
+def worst(rows: Sequence[LagRow]) -> dict[str, ReaderLag]:
     """By reader, from rows of `lag`: the most records that it lagged by, `max`, at the end of which
     slice first, `at_s`, and by how many when the load ended, `end`."""
     by_reader = {}
     for reader in rows[0]["lag"] if rows else ():
-        most = max(rows, key=lambda row: int(row["lag"][reader]))
-        by_reader[reader] = {
-            "max": most["lag"][reader],
-            "at_s": most["t_s"],
-            "end": rows[-1]["lag"][reader],
-        }
+        most = max(rows, key=lambda row: row["lag"][reader])
+        by_reader[reader] = ReaderLag(
+            max=most["lag"][reader], at_s=most["t_s"], end=rows[-1]["lag"][reader]
+        )
     return by_reader
 
 

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +28,6 @@ from analysis.stored.batches import NONE, TYPES, Batch
 from analysis.stored.columns import Numbers
 from analysis.stored.stored_run import Run
 
-Row = Mapping[str, Any]
 EACH = 1_000  # of a sort
 DRAWS = 1 << 31  # a send's number is one of these, and is drawn if it is below its sort's
 # Those of XXH64, as Spark's `xxhash64` computes it: it begins with 42, and hashes each column with
@@ -46,37 +46,68 @@ _SEED = 42
 _Hashes = npt.NDArray[np.uint64]
 
 
-def limits(counts: Row, quantiles: Mapping[str, float]) -> Row:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Below which number a send of a sort is drawn."""
+
+    p99_ms: float | None
+    p999_ms: float | None
+    max_ms: float | None
+    others: int
+    slow: int  # than the 99 % quantile
+    slowest: int  # than the 99.9 % quantile
+    unacked: int
+
+
+class SendRow(TypedDict):
+    """A send that is drawn."""
+
+    type: str
+    due_ns: int
+    end_ns: int | None  # None: it never ended
+
+
+class Point(TypedDict):
+    """The same in the picture."""
+
+    due_s: float
+    ms: float
+    type: str
+
+
+def limits(counts: Mapping[str, int], quantiles: Mapping[str, float]) -> Limits:
     """Of which sort sends are drawn below which number: from the run's
     counts and the quantiles of its acks (empty without any)."""
     acked, whole = counts["acked"], counts["failed"] + counts["indeterminate"]
-    return {
-        "p99_ms": quantiles.get("p99"),
-        "p999_ms": quantiles.get("p999"),
-        "max_ms": quantiles.get("max"),
-        "others": _below(acked),
-        "slow": _below(acked / 100),
-        "slowest": _below(acked / 1000),
-        "unacked": _below(whole),
-    }
+    return Limits(
+        p99_ms=quantiles.get("p99"),
+        p999_ms=quantiles.get("p999"),
+        max_ms=quantiles.get("max"),
+        others=_below(acked),
+        slow=_below(acked / 100),
+        slowest=_below(acked / 1000),
+        unacked=_below(whole),
+    )
 
 
-def drawn(batches: Iterable[Batch], limits: Mapping[str, Any]) -> Iterator[Row]:
-    """The sends that are drawn: type, due_ns, end_ns (None: it never ended); `limits` as told by
-    the function of that name."""
+def drawn(batches: Iterable[Batch], limits: Limits) -> Iterator[SendRow]:
+    """The sends that are drawn."""
     for batch in batches:
         send = batch.did("send")
         acked, known = batch.ended("ok"), batch.end_ns != NONE
         ms = hundredths(batch.end_ns - np.where(known, batch.intended_ns, batch.end_ns)) / 100
-        below = np.full(len(send), limits["others"])
-        for name, least in (("slow", "p99_ms"), ("slowest", "p999_ms")):
-            if limits[least] is not None:
-                below = np.where(ms > limits[least], limits[name], below)
-        below = np.where(acked, below, limits["unacked"])
+        below = np.full(len(send), limits.others)
+        for least, number in (
+            (limits.p99_ms, limits.slow),
+            (limits.p999_ms, limits.slowest),
+        ):
+            if least is not None:
+                below = np.where(ms > least, number, below)
+        below = np.where(acked, below, limits.unacked)
         draw = (_hashed(batch.process, batch.id) >> np.uint64(33)).astype(np.int64)
         mine = draw < below
-        if limits["max_ms"] is not None:
-            mine |= acked & (ms >= limits["max_ms"])
+        if limits.max_ms is not None:
+            mine |= acked & (ms >= limits.max_ms)
         for place in np.flatnonzero(send & mine).tolist():
             yield {
                 "type": TYPES[batch.type[place]],
@@ -85,10 +116,9 @@ def drawn(batches: Iterable[Batch], limits: Mapping[str, Any]) -> Iterator[Row]:
             }
 
 
-def points(run: Run, rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """What is drawn of each, in order of time: `due_s`, `ms`, and `type`. One that never ended
-    waited until the load ended."""
-    found = [
+def points(run: Run, rows: Sequence[SendRow]) -> list[Point]:
+    """What is drawn of each, in order of time. One that never ended waited until the load ended."""
+    found: list[Point] = [
         {
             "due_s": run.seconds(row["due_ns"]),
             "ms": round((_end(run, row) - row["due_ns"]) / 1e6, 2),
@@ -99,9 +129,9 @@ def points(run: Run, rows: Sequence[Row]) -> list[dict[str, Any]]:
     return sorted(found, key=lambda row: (row["due_s"], row["type"], row["ms"]))
 
 
-def _end(run: Run, row: Row) -> int:
+def _end(run: Run, row: SendRow) -> int:
     ended_ns = row["end_ns"]
-    return max(run.load_end_ns, row["due_ns"]) if ended_ns is None else int(ended_ns)
+    return max(run.load_end_ns, row["due_ns"]) if ended_ns is None else ended_ns
 
 
 def _below(size: float) -> int:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +27,7 @@ from analysis.frames.operations import (
 )
 from analysis.stored.batches import NONE, Mask, numbers
 from analysis.stored.columns import Columns, Numbers
+from analysis.stored.fact_rows import RunRow
 from harness.history import tables
 
 MOST = 2_000_000  # operations that are in memory at once
@@ -80,7 +80,7 @@ def offset_of(place: Numbers) -> Numbers:
 
 
 def fates_of_files(
-    files: Sequence[Path], facts: Mapping[str, Any], operations: int, scratch: Path
+    files: Sequence[Path], facts: RunRow, operations: int, scratch: Path
 ) -> Iterator[Fates]:
     """The fates of all values of a run with these files of so many operations, by partition. In
     memory are the operations of some values or the fates of one partition; all else lies in files
@@ -114,7 +114,7 @@ def _operations_of(files: Sequence[Path], part: int, parts: int) -> pa.Table:
     return pa.concat_tables([table.select(_Rows.COLUMNS) for table in found])
 
 
-def fates_of(table: pa.Table, facts: Mapping[str, Any]) -> Iterator[Fates]:
+def fates_of(table: pa.Table, facts: RunRow) -> Iterator[Fates]:
     """The fates of its values, by partition: as analysis.frames.operations.fates makes them."""
     table = table.filter(pc.is_valid(table["value"]))
     if not table.num_rows:
@@ -166,7 +166,7 @@ class _Rows:
         lowest = np.minimum.reduceat(np.where(some, numbers, _LATEST), self.firsts)
         return np.where(lowest == _LATEST, NONE, lowest)
 
-    def fates(self, facts: Mapping[str, Any]) -> Fates:
+    def fates(self, facts: RunRow) -> Fates:
         """One row per value."""
         of, seen = self.of, self.given | self.final
         acked = self.ack & (of["end_ns"] != NONE)

@@ -35,7 +35,7 @@ start nor past a log end.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,7 @@ from analysis.frames.operations import ACKED, FAILED, OFFSET_BITS, UNASKED, UNKN
 from analysis.measures.fates import Fates, offset_of
 from analysis.stored.batches import NONE, Batch, Mask
 from analysis.stored.columns import Numbers
+from analysis.stored.fact_rows import RunRow
 
 Row = dict[str, Any]
 ABORTED_NAME = "_ABORTED"  # docs/history.md, "In a transaction"
@@ -92,7 +93,7 @@ class Counts:
     """One row for the run (bucket None) and one per bucket, numbered from the load's start: the
     number of operations of each sort, and `latency_ms`, the latency quantiles of acks."""
 
-    def __init__(self, run: Mapping[str, Any]) -> None:
+    def __init__(self, run: RunRow) -> None:
         self._run = run
         self._tallies: dict[str, Tally] = defaultdict(Tally)
         self._latencies = Tally()
@@ -198,7 +199,7 @@ class Landings:
     leader did not have (analysis.frames.elections), and `latency_ms`, the latency quantiles of
     deliveries. Fates come in parts, each value once, those without a home too."""
 
-    def __init__(self, run: Mapping[str, Any]) -> None:
+    def __init__(self, run: RunRow) -> None:
         self._run = run
         self._counts: Counter[str] = Counter()
         self._latencies = Tally()

@@ -27,10 +27,10 @@ Acks are counted between two *cuts*, and all else is pure functions over what is
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -39,9 +39,10 @@ from analysis.checks.run_row import in_force, leaders_of
 from analysis.measures.latency_and_rates import Tally
 from analysis.stored.batches import Batch
 from analysis.stored.columns import Numbers
+from analysis.stored.fact_rows import FaultRow, LeaderRow, RunRow
 from analysis.stored.stored_run import Run
+from harness.model.runs import report_course
 
-Row = Mapping[str, Any]
 SHORT_NS = 200_000_000
 _COLUMNS = ("partition", "end_ns")
 _ACKED = [("f", "==", "send"), ("type", "==", "ok")]
@@ -62,11 +63,18 @@ class Stretch:
 # Acks
 
 
-class Acks:
-    """How many acks arrived in each partition from one cut of the load until the next: partition,
-    from_ns (the cut), acks."""
+class AcksRow(TypedDict):
+    """How many acks arrived in a partition from one cut of the load until the next."""
 
-    def __init__(self, run: Mapping[str, Any]) -> None:
+    partition: int
+    from_ns: int  # the cut
+    acks: int
+
+
+class Acks:
+    """How many acks arrived in each partition from one cut of the load until the next."""
+
+    def __init__(self, run: RunRow) -> None:
         begins, self._end_ns = run["load_start_ns"], run["load_end_ns"]
         moments = [row["from_ns"] for row in run["leaders"]]
         moments += [row["invoke_ns"] for row in run["faults"]]
@@ -81,7 +89,7 @@ class Acks:
         number = np.searchsorted(self._cuts, ended_ns[mine], side="right") - 1
         self._tally.see((number << 20) | batch.partition[mine])
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[AcksRow]:
         """One for each partition and cut with any."""
         for key, acks in zip(*(each.tolist() for each in self._tally.counted), strict=True):
             from_ns = int(self._cuts[key >> 20])
@@ -119,7 +127,7 @@ def acked_unseen(run: Run) -> int:
 # Stretches
 
 
-def leadership(run: Run, counted: Iterable[Row]) -> list[dict[str, Any]]:
+def leadership(run: Run, counted: Iterable[AcksRow]) -> list[report_course.Stretch]:
     """The rows of the report, from the run's rows of `Acks`; none without views."""
     led = leaders_of(run)
     if not led:
@@ -132,13 +140,13 @@ def leadership(run: Run, counted: Iterable[Row]) -> list[dict[str, Any]]:
         bounds_ns=(run.load_start_ns, run.load_end_ns),
         partitions=int(run.scenario["topic"]["partitions"]),
     )
-    return [_as_row(stretch, run, brokers) for stretch in merged(pieces)]
+    return [_in_report(stretch, run, brokers) for stretch in merged(pieces)]
 
 
 def between_cuts(
-    leaders: Sequence[Row],
-    faults: Sequence[Row],
-    counted: Iterable[Row],
+    leaders: Sequence[LeaderRow],
+    faults: Sequence[FaultRow],
+    counted: Iterable[AcksRow],
     *,
     bounds_ns: tuple[int, int],
     partitions: int,
@@ -148,7 +156,7 @@ def between_cuts(
     moments = {row["from_ns"] for row in leaders} | {row["invoke_ns"] for row in faults}
     cuts = [start_ns, *sorted(at_ns for at_ns in moments if start_ns < at_ns < end_ns), end_ns]
     acks = {(row["from_ns"], row["partition"]): row["acks"] for row in counted}
-    changes = sorted(leaders, key=lambda row: int(row["from_ns"]), reverse=True)
+    changes = sorted(leaders, key=lambda row: row["from_ns"], reverse=True)
     led: dict[int, str | None] = dict.fromkeys(range(partitions))
     for from_ns, to_ns in pairwise(cuts):
         while changes and changes[-1]["from_ns"] <= from_ns:
@@ -197,21 +205,21 @@ def _brokers(run: Run) -> list[str]:
     return sorted(named | seen, key=lambda name: (len(name), name))
 
 
-def _as_row(stretch: Stretch, run: Run, brokers: Sequence[str]) -> dict[str, Any]:
+def _in_report(stretch: Stretch, run: Run, brokers: Sequence[str]) -> report_course.Stretch:
     length_s = (stretch.end_ns - stretch.start_ns) / 1e9
-    return {
-        "start_s": run.seconds(stretch.start_ns),
-        "end_s": run.seconds(stretch.end_ns),
-        "faults": list(stretch.faults),
-        "brokers": [
-            {
-                "broker": name,
-                "leads": stretch.leads[name],
-                "acks": stretch.acks[name],
-                "acks_per_s": round(stretch.acks[name] / length_s, 1) if length_s else None,
-            }
+    return report_course.Stretch(
+        start_s=run.seconds(stretch.start_ns),
+        end_s=run.seconds(stretch.end_ns),
+        faults=list(stretch.faults),
+        brokers=[
+            report_course.BrokerLoad(
+                broker=name,
+                leads=stretch.leads[name],
+                acks=stretch.acks[name],
+                acks_per_s=round(stretch.acks[name] / length_s, 1) if length_s else None,
+            )
             for name in brokers
         ],
-        "leaderless": stretch.leads[None],
-        "leaderless_acks": stretch.acks[None],
-    }
+        leaderless=stretch.leads[None],
+        leaderless_acks=stretch.acks[None],
+    )

@@ -13,14 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from analysis.measures.consumer_lag import Positions
-from analysis.measures.drawn_sends import drawn, limits
+from analysis.measures.consumer_lag import PositionRow, Positions
+from analysis.measures.drawn_sends import Limits, SendRow, drawn, limits
 from analysis.measures.fates import Fates
 from analysis.measures.latency_and_rates import QUANTILES, Counts, Landings, Redeliveries
-from analysis.measures.leadership import Acks
-from analysis.measures.windows import Windows
-from analysis.measures.work_done import WorkDone
+from analysis.measures.leadership import Acks, AcksRow
+from analysis.measures.windows import WindowRow, Windows
+from analysis.measures.work_done import WorkDone, WorkRow
 from analysis.stored.batches import Batch, batches
+from analysis.stored.fact_rows import RunRow
 
 Row = Mapping[str, Any]
 
@@ -37,17 +38,17 @@ class Measured:
     """Of one run, the rows of each measure."""
 
     counts: Sequence[Row]
-    acks: Sequence[Row]
-    work: Sequence[Row]
-    positions: Sequence[Row]
-    sends: Sequence[Row]
-    windows: Sequence[Row]
+    acks: Sequence[AcksRow]
+    work: Sequence[WorkRow]
+    positions: Sequence[PositionRow]
+    sends: Sequence[SendRow]
+    windows: Sequence[WindowRow]
     redeliveries: Row  # {}: nothing was delivered
     landings: Row  # {}: no value was sent or read
 
 
 def measured(
-    files: Sequence[Path], facts: Row, operations: int, fates: Iterable[Fates]
+    files: Sequence[Path], facts: RunRow, operations: int, fates: Iterable[Fates]
 ) -> Measured:
     """Of a run with these files of so many operations, `facts` a row of schema.RUNS. `fates`: what
     became of its values, those of one partition at once."""
@@ -82,6 +83,6 @@ def _seen(landings: Landings, fates: Iterable[Fates]) -> Iterator[Fates]:
         yield each
 
 
-def _limits(counted: Sequence[Row]) -> Row:
+def _limits(counted: Sequence[Row]) -> Limits:
     whole = next(row for row in counted if row["bucket"] is None)
     return limits(whole, dict(zip(QUANTILES, whole["latency_ms"] or [], strict=False)))

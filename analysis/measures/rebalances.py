@@ -21,13 +21,13 @@ from __future__ import annotations
 import statistics
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from analysis.checks.groups.group_life import Stretch, lives, ownership
 from analysis.stored.stored_run import Run
+from harness.model.runs.report_course import Pauses, Rebalances
 
 
-def rebalances(run: Run) -> dict[str, Any]:
+def rebalances(run: Run) -> Rebalances:
     """How many generations gave partitions to anybody, and how many pauses there were and stretches
     of the expelled, each with its lengths."""
     owned = [stretch for events in lives(run).values() for stretch in ownership(events)]
@@ -35,11 +35,11 @@ def rebalances(run: Run) -> dict[str, Any]:
     for stretch in sorted(owned, key=lambda each: each.from_ns):
         by_partition[stretch.partition].append(stretch)
     mine = by_partition.values()
-    return {
-        "generations": len({stretch.generation for stretch in owned}),
-        "pauses": _lengths([ns for each in mine for ns in _pauses(each)]),
-        "expelled": _lengths([ns for each in mine for ns in _kept(each)]),
-    }
+    return Rebalances(
+        generations=len({stretch.generation for stretch in owned}),
+        pauses=_lengths([ns for each in mine for ns in _pauses(each)]),
+        expelled=_lengths([ns for each in mine for ns in _kept(each)]),
+    )
 
 
 def _pauses(owned: Sequence[Stretch]) -> Iterator[int]:
@@ -63,9 +63,9 @@ def _kept(owned: Sequence[Stretch]) -> Iterator[int]:
                 break
 
 
-def _lengths(found: Sequence[int]) -> dict[str, Any]:
-    return {
-        "count": len(found),
-        "p50_s": statistics.median(found) / 1e9 if found else None,
-        "max_s": max(found) / 1e9 if found else None,
-    }
+def _lengths(found: Sequence[int]) -> Pauses:
+    return Pauses(
+        count=len(found),
+        p50_s=statistics.median(found) / 1e9 if found else None,
+        max_s=max(found) / 1e9 if found else None,
+    )

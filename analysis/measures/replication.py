@@ -25,18 +25,20 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TypedDict
 
+from analysis.causes.run_facts.configuration import lag_max_ms
 from analysis.frames.elections import Election, elections
-from analysis.run_facts.configuration import lag_max_ms
 from analysis.stored.replica_samples import Look, looks_of
 from analysis.stored.stored_run import Run
+from analysis.stored.table_rows import Fault, View
+from harness.model.runs.report_course import Absence as AbsenceTold
+from harness.model.runs.report_course import ElectionTold, FollowerLag, LagQuantiles, Replication
 
-Row = Mapping[str, Any]
 CHECKPOINT_MS = 5_000  # Kafka's default of replica.high.watermark.checkpoint.interval.ms
 
 
-def replication(run: Run, counts: Mapping[str, int], lost: int) -> dict[str, Any] | None:
+def replication(run: Run, counts: Mapping[str, int], lost: int) -> Replication | None:
     """What was measured; None for a run whose replicas were not sampled.
 
     `counts` has how many records past a log end are lost and kept, `lost` is how many are in all.
@@ -48,32 +50,36 @@ def replication(run: Run, counts: Mapping[str, int], lost: int) -> dict[str, Any
     server = run.node_settings["server"]
     limit_s = lag_max_ms(server) / 1000
     written_ms = server.get("replica.high.watermark.checkpoint.interval.ms", CHECKPOINT_MS)
-    return {
-        "looks": sum(map(len, looks.values())),
-        "every_ms": round(statistics.median(steps) / 1e6, 1) if steps else None,
-        "checkpoint_ms": float(written_ms),
-        "lag": [
-            {"partition": partition, **row}
-            for partition, each in looks.items()
-            for row in lag(each)
-        ],
-        "isr_limit_s": limit_s,
-        "isr": [
+    return Replication(
+        looks=sum(map(len, looks.values())),
+        every_ms=round(statistics.median(steps) / 1e6, 1) if steps else None,
+        checkpoint_ms=float(written_ms),
+        lag=[row for partition, each in looks.items() for row in lag(partition, each)],
+        isr_limit_s=limit_s,
+        isr=[
             _as_row(absence, run, limit_s)
             for fault in run.faults
             for partition, each in looks.items()
             for absence in absences(fault, partition, each, run.views)
         ],
-        "elections": [_elected(election, run) for election in elections(looks)],
-        **log_ends(counts, lost),
-    }
+        elections=[_elected(election, run) for election in elections(looks)],
+        lost_past_log_end=counts["lost_past_log_end"],
+        kept_past_log_end=counts["kept_past_log_end"],
+        lost_within_log_end=lost - counts["lost_past_log_end"],
+    )
 
 
-def behind(run: Run) -> list[dict[str, Any]]:
-    """For the picture, one row per look: time_s, `brokers`, how many records each replica lacks of
-    its leader's log (of several partitions the most), and `unread`, how many of the leader's
-    records are above its watermark; None where it is not known."""
-    rows: dict[int, dict[str, Any]] = {}
+class BehindRow(TypedDict):
+    """How far replicas were behind at one look; None where it is not known."""
+
+    time_s: float
+    brokers: dict[str, int | None]  # records that each lacks of its leader's log
+    unread: int | None  # the leader's records above its watermark
+
+
+def behind(run: Run) -> list[BehindRow]:
+    """For the picture, one row per look; of several partitions the most."""
+    rows: dict[int, BehindRow] = {}
     for look in (look for each in looks_of(run.watermarks).values() for look in each):
         end = look.ends.get(look.leader or "")
         lacks = {name: _less(end, own) for name, own in look.ends.items() if name != look.leader}
@@ -97,37 +103,29 @@ def _most(one: int | None, other: int | None) -> int | None:
 # What elected leaders did not have
 
 
-def log_ends(counts: Mapping[str, int], lost: int) -> dict[str, int]:
-    """Of the records past a log end those lost and those kept, and the records lost otherwise."""
-    return {
-        "lost_past_log_end": counts["lost_past_log_end"],
-        "kept_past_log_end": counts["kept_past_log_end"],
-        "lost_within_log_end": lost - counts["lost_past_log_end"],
-    }
-
-
-def _elected(election: Election, run: Run) -> dict[str, Any]:
-    return {
-        "partition": election.partition,
-        "broker": election.broker,
-        "before": election.before,
-        "elected_s": run.seconds(election.elected_ns),
-        "log_end": election.log_end,
-        "end_before": election.end_before,
-    }
+def _elected(election: Election, run: Run) -> ElectionTold:
+    return ElectionTold(
+        partition=election.partition,
+        broker=election.broker,
+        before=election.before,
+        elected_s=run.seconds(election.elected_ns),
+        log_end=election.log_end,
+        end_before=election.end_before,
+    )
 
 
 # How late followers learn the watermark
 
 
-def lag(looks: Sequence[Look]) -> list[dict[str, Any]]:
-    """A row for each broker that followed in the ISR."""
+def lag(partition: int, looks: Sequence[Look]) -> list[FollowerLag]:
+    """A row for each broker that followed in the ISR of a partition."""
     rows = []
     for broker in sorted({name for look in looks for name in look.marks}):
         behind = [b for look in looks if (b := _behind(look, broker)) is not None]
         late_ms = list(_late_ms(looks, broker))
         if behind:
-            rows.append({"broker": broker, "offsets": _three(behind), "ms": _three(late_ms)})
+            offsets, late = _three(behind), _three(late_ms)
+            rows.append(FollowerLag(partition=partition, broker=broker, offsets=offsets, ms=late))
     return rows
 
 
@@ -175,7 +173,7 @@ def _waits(later: Look, look: Look, broker: str, mark: int) -> bool:
 class Absence:
     """A follower's time out of an ISR, because of a fault; None: not seen."""
 
-    fault: Row
+    fault: Fault
     partition: int
     broker: str
     caught_up_ns: int | None
@@ -185,7 +183,7 @@ class Absence:
 
 
 def absences(
-    fault: Row, partition: int, looks: Sequence[Look], views: Iterable[Row]
+    fault: Fault, partition: int, looks: Sequence[Look], views: Iterable[View]
 ) -> Iterator[Absence]:
     """The absences of the fault's followers: each left between injection and healed."""
     mine = sorted((v for v in views if v["partition"] == partition), key=lambda v: v["time_ns"])
@@ -200,12 +198,12 @@ def absences(
 
 
 def _absence(  # noqa: PLR0913, PLR0917  what an absence is made of
-    fault: Row,
+    fault: Fault,
     partition: int,
     broker: str,
     left_ns: int,
     looks: Sequence[Look],
-    views: Sequence[Row],
+    views: Sequence[View],
 ) -> Absence:
     before = [look for look in looks if look.time_ns <= left_ns]
     got_to = _known_to_have(before, broker)
@@ -253,32 +251,32 @@ def _has(look: Look, broker: str) -> bool:
     return mark is not None and end is not None and end >= mark
 
 
-def _as_row(absence: Absence, run: Run, limit_s: float) -> dict[str, Any]:
+def _as_row(absence: Absence, run: Run, limit_s: float) -> AbsenceTold:
     fault, left_ns, back_ns = absence.fault, absence.left_ns, absence.returned_ns
     after_s = _between(absence.caught_up_ns, left_ns)
-    return {
-        "fault": fault["fault"],
-        "partition": absence.partition,
-        "broker": absence.broker,
-        "caught_up_s": run.seconds(absence.caught_up_ns),
-        "left_s": run.seconds(left_ns),
-        "leave_after_s": after_s,
-        "leave_of_limit": None if after_s is None else round(after_s / limit_s, 2),
-        "reached_s": run.seconds(absence.reached_ns),
-        "returned_s": run.seconds(back_ns),
-        "return_after_s": _between(absence.reached_ns, back_ns),
-        "heal_to_return_s": _between(fault["heal_invoke_ns"], back_ns),
-    }
+    return AbsenceTold(
+        fault=fault["fault"],
+        partition=absence.partition,
+        broker=absence.broker,
+        caught_up_s=run.seconds(absence.caught_up_ns),
+        left_s=run.seconds(left_ns),
+        leave_after_s=after_s,
+        leave_of_limit=None if after_s is None else round(after_s / limit_s, 2),
+        reached_s=run.seconds(absence.reached_ns),
+        returned_s=run.seconds(back_ns),
+        return_after_s=_between(absence.reached_ns, back_ns),
+        heal_to_return_s=_between(fault["heal_invoke_ns"], back_ns),
+    )
 
 
 def _between(begin_ns: int | None, end_ns: int | None) -> float | None:
     return None if begin_ns is None or end_ns is None else round((end_ns - begin_ns) / 1e9, 3)
 
 
-def _three(values: Sequence[float]) -> dict[str, float] | None:
+def _three(values: Sequence[float]) -> LagQuantiles | None:
     """Median, 95th percentile (the nearest rank below) and maximum; None without any."""
     if not values:
         return None
     ranked = sorted(values)
-    at = {"p50": 0.5, "p95": 0.95, "max": 1.0}
-    return {name: round(ranked[int(q * (len(ranked) - 1))], 1) for name, q in at.items()}
+    p50, p95, most = (round(ranked[int(q * (len(ranked) - 1))], 1) for q in (0.5, 0.95, 1.0))
+    return LagQuantiles(p50=p50, p95=p95, max=most)

@@ -16,39 +16,37 @@ as standing still.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from analysis.stored.stored_run import Run
+from analysis.stored.table_rows import Event
+from harness.model.runs.report_course import StableLag
 
-Event = Mapping[str, Any]
 
-
-def stable_lag(run: Run) -> dict[str, Any]:
+def stable_lag(run: Run) -> StableLag:
     """`max`, the most records that the last stable offset was behind, and when (`at_s`); and
     `stood_s`, the longest that it stood below the high watermark, with its `partition`, the
     `offset` and when that began (`since_s`). All null where it was never seen behind."""
     by_partition = defaultdict[tuple[str, int], list[Event]](list)
-    for event in sorted(run.events, key=lambda each: int(each["time_ns"])):
-        ends = event["committed_end"], event["uncommitted_end"]
-        if event["event"] == "undecided" and None not in (event["partition"], *ends):
+    for event in sorted(run.events, key=lambda event: event["time_ns"]):
+        if event["event"] == "undecided":
             by_partition[event["process"], event["partition"]].append(event)
     behind = [event for mine in by_partition.values() for event in mine]
     stood = [each for mine in by_partition.values() for each in _stood(mine, run.load_end_ns)]
     worst = max(behind, key=_records, default=None)
     longest = max(stood, key=lambda each: each[0], default=None)
-    return {
-        "max": None if worst is None else _records(worst),
-        "at_s": None if worst is None else run.seconds(worst["time_ns"]),
-        "stood_s": None if longest is None else longest[0] / 1e9,
-        "partition": None if longest is None else longest[1]["partition"],
-        "offset": None if longest is None else longest[1]["committed_end"],
-        "since_s": None if longest is None else run.seconds(longest[1]["time_ns"]),
-    }
+    return StableLag(
+        max=None if worst is None else _records(worst),
+        at_s=None if worst is None else run.seconds(worst["time_ns"]),
+        stood_s=None if longest is None else longest[0] / 1e9,
+        partition=None if longest is None else longest[1]["partition"],
+        offset=None if longest is None else longest[1]["committed_end"],
+        since_s=None if longest is None else run.seconds(longest[1]["time_ns"]),
+    )
 
 
 def _records(event: Event) -> int:
-    return int(event["uncommitted_end"]) - int(event["committed_end"])
+    return (event["uncommitted_end"] or 0) - (event["committed_end"] or 0)
 
 
 def _stood(looks: Sequence[Event], end_ns: int) -> Iterator[tuple[int, Event]]:

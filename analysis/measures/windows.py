@@ -17,18 +17,18 @@ ended before it began, which no history has.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
 from analysis.measures.fates import Fates, offset_of
 from analysis.stored.batches import FS, NONE, TYPES, Batch, Mask
 from analysis.stored.columns import Columns, Numbers
+from analysis.stored.fact_rows import RunRow
 from harness.history.record_format import SEQUENCE_BITS
 
-Row = dict[str, Any]
 _SUCCESSES = {"produce": ("send",), "consume": ("read", "lookup", "poll"), "process": ("process",)}
 _OPEN = np.iinfo(np.int64).max  # the end of what lasts
 _SLICE_BITS = 40  # of a slice's number, below its partition
@@ -68,10 +68,21 @@ class _Attempts:
     many: Numbers
 
 
-class Windows:
-    """Rows of `windows`: see all operations first."""
+class WindowRow(TypedDict):
+    """A stretch in which what was tried in a partition did not succeed."""
 
-    def __init__(self, run: Mapping[str, Any]) -> None:
+    kind: str
+    partition: int
+    start_ns: int
+    end_ns: int
+    next_success_ns: int | None  # None: nothing succeeded after it
+    attempts: int
+
+
+class Windows:
+    """The unavailability windows: see all operations first."""
+
+    def __init__(self, run: RunRow) -> None:
         self._run, self._threshold_ns = run, run["threshold_ns"]
         asked = {"produce": True, "consume": run["tailing"], "process": run["grouped"]}
         self._seen = {kind: _Seen() for kind, is_asked in asked.items() if is_asked}
@@ -92,7 +103,7 @@ class Windows:
                 place = np.floor((ended_ns - begin_ns) / self._threshold_ns).astype(np.int64)
                 seen.see(batch.partition[mine], place, ended_ns, batch.offset[mine])
 
-    def rows(self, partitions: Iterable[Fates]) -> Iterator[Row]:
+    def rows(self, partitions: Iterable[Fates]) -> Iterator[WindowRow]:
         """One for each window; each of `partitions` has all values of one home."""
         by_kind = {kind: seen.summed_up for kind, seen in self._seen.items()}
         for fates in partitions:
@@ -104,8 +115,8 @@ class Windows:
                 gaps = self._gaps(slices, partition)
                 if len(gaps.from_ns):
                     starts_ns, ends_ns = self._tried(kind, values, gaps)
-                    for row in self._windows(_met(starts_ns, ends_ns, gaps), gaps):
-                        yield {"kind": kind, "partition": partition, **row}
+                    attempts = _met(starts_ns, ends_ns, gaps)
+                    yield from self._windows(kind, partition, attempts, gaps)
 
     def _gaps(self, slices: _Slices, partition: int) -> _Gaps:
         """As availability.gaps, of one kind and partition."""
@@ -154,7 +165,9 @@ class Windows:
             ended_ns[left[producer == death["producer"]]] = death["died_ns"]
         return ended_ns
 
-    def _windows(self, attempts: _Attempts, gaps: _Gaps) -> Iterator[Row]:
+    def _windows(
+        self, kind: str, partition: int, attempts: _Attempts, gaps: _Gaps
+    ) -> Iterator[WindowRow]:
         """Attempts without a pause as long as the threshold between them are one window."""
         if not len(attempts.gap):
             return
@@ -169,6 +182,8 @@ class Windows:
         for each in np.flatnonzero(end_ns - start_ns >= self._threshold_ns).tolist():
             gap = attempts.gap[firsts[each]]
             yield {
+                "kind": kind,
+                "partition": partition,
                 "start_ns": int(start_ns[each]),
                 "end_ns": int(end_ns[each]),
                 "next_success_ns": None if gaps.is_last[gap] else int(gaps.to_ns[gap]),

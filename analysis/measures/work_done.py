@@ -17,15 +17,16 @@ One row per process, f, type and partition: few rows, one pass over the operatio
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
 from analysis.frames.operations import NO_ACK
 from analysis.stored.batches import FS, NONE, TYPES, Batch, Mask
 from analysis.stored.columns import Numbers
+from analysis.stored.fact_rows import FaultRow, RunRow
 from harness.history.record_format import SEQUENCE_BITS
 
 FOREVER_NS = 2**62
@@ -35,16 +36,34 @@ STILL_NS = 10**9
 # Errors of the client's own that a send gets after it has left, or may have.
 AFTERWARDS = ("_ABORTED", "_MSG_TIMED_OUT", "_PURGE_QUEUE", "_PURGE_INFLIGHT", NO_ACK)
 
-Row = dict[str, Any]
+Row = dict[str, int]  # of WorkRow, what counts
 Key = tuple[str, int, int]  # process, f and type as one number, partition
 _NEVER = np.iinfo(np.int64).max
 
 
+class WorkRow(TypedDict):
+    """What one process did of an f, a type and in a partition: see `WorkDone`."""
+
+    process: str
+    f: str
+    type: str
+    partition: int
+    count: int
+    first_ns: int
+    last_ns: int
+    refused: int
+    unexplained: int
+    loaded_from_ns: int | None
+    loaded_until_ns: int | None
+    met: list[int]
+    before: list[int]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What the workers of one run did: rows of `WorkDone`."""
+    """What the workers of one run did."""
 
-    rows: Sequence[Mapping[str, Any]] = ()
+    rows: Sequence[WorkRow] = ()
 
     def count(self, process: str | None = None, *fs: str, ended: str | None = None) -> int:
         """How many operations of a process (None: of all), of these kinds, ended so."""
@@ -59,9 +78,15 @@ class Work:
         0 without any."""
         return max((row["last_ns"] for row in self._of(process, fs, ended)), default=0)
 
-    def total(self, name: str) -> int:
-        """The sum of a column over all rows."""
-        return sum(row[name] for row in self.rows)
+    @property
+    def refused(self) -> int:
+        """How many sends never left their client."""
+        return sum(row["refused"] for row in self.rows)
+
+    @property
+    def unexplained(self) -> int:
+        """How many sends got no answer, and no fault explains it."""
+        return sum(row["unexplained"] for row in self.rows)
 
     @property
     def processes(self) -> set[str]:
@@ -98,14 +123,12 @@ class Work:
 
     def shortly_before(self, fault: int, processes: Iterable[str]) -> bool:
         """Whether a send of these was begun or outstanding shortly before a fault."""
-        return any(
-            fault in (row["before"] or ()) for name in processes for row in self._of(name, (), None)
-        )
+        return any(fault in row["before"] for name in processes for row in self._of(name, (), None))
 
     @property
     def met(self) -> set[int]:
         """The numbers of the faults during which a send was begun or outstanding."""
-        return {fault for row in self.rows for fault in row["met"] or ()}
+        return {fault for row in self.rows for fault in row["met"]}
 
     @property
     def loaded_from_ns(self) -> int | None:
@@ -119,9 +142,7 @@ class Work:
         known = [row["loaded_until_ns"] for row in self.rows]
         return max((ns for ns in known if ns is not None), default=None)
 
-    def _of(
-        self, process: str | None, fs: Sequence[str], ended: str | None
-    ) -> Iterable[Mapping[str, Any]]:
+    def _of(self, process: str | None, fs: Sequence[str], ended: str | None) -> Iterable[WorkRow]:
         return (
             row
             for row in self.rows
@@ -142,7 +163,7 @@ class WorkDone:
     and of the first edge after it is true of a send.
     """
 
-    def __init__(self, run: Mapping[str, Any]) -> None:
+    def __init__(self, run: RunRow) -> None:
         self._load_end_ns = run["load_end_ns"]
         self._faults = [_Fault(fault) for fault in run["faults"]]
         edges = {each.latest_ns for each in self._faults}
@@ -218,7 +239,7 @@ class WorkDone:
             for name in ("last_ns", "loaded_until_ns"):
                 known[name] = max(known[name], more[name])
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[WorkRow]:
         """One for each process, f, type and partition."""
         for key, row in self._rows.items():
             process, kind, partition = key
@@ -230,7 +251,11 @@ class WorkDone:
                 "f": FS[kind // len(TYPES)],
                 "type": TYPES[kind % len(TYPES)],
                 "partition": partition,
-                **row,
+                "count": row["count"],
+                "first_ns": row["first_ns"],
+                "last_ns": row["last_ns"],
+                "refused": row["refused"],
+                "unexplained": row["unexplained"],
                 "loaded_from_ns": row["loaded_from_ns"] if sent else None,
                 "loaded_until_ns": row["loaded_until_ns"] if sent else None,
                 "met": [
@@ -253,7 +278,7 @@ class WorkDone:
 class _Fault:
     """A fault as work_done has it."""
 
-    def __init__(self, row: Mapping[str, Any]) -> None:
+    def __init__(self, row: FaultRow) -> None:
         self.fault, self.invoke_ns, self.explains = row["fault"], row["invoke_ns"], row["explains"]
         self.end_ns = FOREVER_NS if row["end_ns"] is None else row["end_ns"]
         self.margin_ns = SHORT_NS if self.end_ns - self.invoke_ns < SHORT_NS else 0

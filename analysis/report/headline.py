@@ -11,43 +11,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from analysis.anomalies import ANOMALIES
-from analysis.measures.cap import Availability
+from analysis.causes.run_facts.configuration import Facts
+from analysis.report.judged import Judged
 from analysis.report.wording import count_of
-from analysis.run_facts.configuration import Facts
+from analysis.stored.table_rows import Fault
 from analysis.verdict.demands import demanded_words
-from analysis.verdict.judge import Counted, Gap, Judgement, Level, Verdict
+from analysis.verdict.judge import Counted, Gap, Judgement, Level
 from harness.model.plan import Telling
+from harness.model.runs.report_course import Window
 from harness.model.untold import BEGINS, FAULTS
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """Everything that was decided about a run."""
-
-    facts: Facts
-    verdict: Verdict
-    judgements: Mapping[str, Judgement]
-    doubts: Sequence[str]
-    windows: Sequence[Mapping[str, Any]] = ()
-    gaps: Mapping[str, Gap] = field(default_factory=dict)
-    numbers: Mapping[str, Counted] = field(default_factory=dict)
-    levels: Mapping[str, Level] = field(default_factory=dict)
-    replication: Mapping[str, Any] | None = None
-    deleted: int = 0  # acknowledged records below the log's start
-    available: Availability = Availability(value=None)  # noqa: RUF009  frozen
-    defaults_of: str = ""  # the client whose defaults an imported history has
-    without_digests: bool = False  # its tables could not be held against what was sealed
 
 
 def sentence(
     judged: Judged,
     *,
     acked: int,
-    faults: Sequence[Mapping[str, Any]],
+    faults: Sequence[Fault],
     plan: Sequence[Mapping[str, Any]],
     threshold_ms: float,
 ) -> str:
@@ -69,8 +51,8 @@ def sentence(
         _stopped("consume", "Reads", judged.windows, None),
         _stopped("process", "The consumer group", judged.windows, None),
     ]
-    told = lost.count and lost.suspended is None
-    if judged.verdict.name == "unknown" and (told or not judged.doubts):
+    is_lost = lost.count and lost.suspended is None
+    if judged.verdict.name == "unknown" and (is_lost or not judged.doubts):
         parts.append(f"Whether all promises were kept is unknown: {reasons[0]}.")
     if judged.without_digests:
         parts.append(
@@ -82,7 +64,7 @@ def sentence(
     return " ".join(part for part in parts if part)
 
 
-def faults_words(faults: Sequence[Mapping[str, Any]], plan: Sequence[Mapping[str, Any]]) -> str:
+def faults_words(faults: Sequence[Fault], plan: Sequence[Mapping[str, Any]]) -> str:
     """`the leader was killed 10 times and a follower was paused`, in the words of the plan's
     steps (of those that it carries out); empty without faults."""
     tellings = {step["step"]: Telling(**step["telling"]) for step in plan if step.get("telling")}
@@ -95,11 +77,11 @@ def faults_words(faults: Sequence[Mapping[str, Any]], plan: Sequence[Mapping[str
     return _and([_fault(telling, times) for telling, times in hit.items() if telling.done])
 
 
-def _named(fault: Mapping[str, Any]) -> tuple[Any, ...]:
+def _named(fault: Fault) -> tuple[Any, ...]:
     return fault["step"], fault["verb"], fault["target"]
 
 
-def _after(faults: Sequence[Mapping[str, Any]], plan: Sequence[Mapping[str, Any]]) -> str:
+def _after(faults: Sequence[Fault], plan: Sequence[Mapping[str, Any]]) -> str:
     """After which faults the data was read, as the end of a sentence."""
     if words := faults_words(faults, plan):
         return f" after {words}"
@@ -107,7 +89,7 @@ def _after(faults: Sequence[Mapping[str, Any]], plan: Sequence[Mapping[str, Any]
     return f", and no fault {'disturbed the cluster' if hit else 'was injected'}"
 
 
-def _by_verb(fault: Mapping[str, Any]) -> Telling:
+def _by_verb(fault: Fault) -> Telling:
     """A fault for which the plan has no words."""
     return Telling(done=f"hit by {fault['verb']}", who=str(fault["target"]))
 
@@ -249,18 +231,16 @@ def _gap_demands(gaps: Mapping[str, Gap | Counted | Level]) -> list[str]:
     ]
 
 
-def _stopped(
-    kind: str, what: str, windows: Sequence[Mapping[str, Any]], threshold_ms: float | None
-) -> str:
+def _stopped(kind: str, what: str, windows: Sequence[Window], threshold_ms: float | None) -> str:
     """The longest outage. Without any: below which length all were, or nothing."""
-    mine = [window for window in windows if window["kind"] == kind]
+    mine = [window for window in windows if window.kind == kind]
     if not mine:
         if threshold_ms is None:
             return ""
         return f"{what} never stopped for {_seconds(threshold_ms / 1000)} or longer."
-    longest = max(mine, key=lambda window: float(window["length_s"]))
-    length = _seconds(float(longest["length_s"]))
-    if longest["end_s"] is None:
+    longest = max(mine, key=lambda window: float(window.length_s))
+    length = _seconds(float(longest.length_s))
+    if longest.end_s is None:
         return f"{what} stopped for {length} and had not resumed when the load ended."
     return f"{what} stopped for {'' if len(mine) == 1 else 'at most '}{length}."
 

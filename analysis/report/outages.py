@@ -14,39 +14,42 @@ Pure functions over what is small: a run has no more windows than thresholds fit
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from analysis.checks.run_row import leaders_of
+from analysis.measures.windows import WindowRow
+from analysis.stored.fact_rows import LeaderRow
 from analysis.stored.stored_run import Run
+from analysis.stored.table_rows import Fault
+from harness.model.runs.report_course import FaultTold, Window
 from harness.model.sections.expect import GAPS
 
-Row = Mapping[str, Any]
 SEEN_LATE_NS = 200_000_000  # who leads is looked at every 50 ms
 
 
-def windows(rows: Iterable[Row], run: Run) -> list[dict[str, Any]]:
-    """The windows of the report from rows of `availability.windows`."""
+def windows(rows: Iterable[WindowRow], run: Run) -> list[Window]:
+    """The windows of the report, from those that were measured."""
     leaders = leaders_of(run)
     return [_window(row, run, leaders) for row in rows]
 
 
-def _window(row: Row, run: Run, leaders: Iterable[Row]) -> dict[str, Any]:
+def _window(row: WindowRow, run: Run, leaders: Iterable[LeaderRow]) -> Window:
     related = related_faults(row, run.faults)
     success_ns = row["next_success_ns"]
-    cause = min(related, key=lambda f: abs(f["invoke_ns"] - row["start_ns"]), default={})
-    return {
-        "kind": row["kind"],
-        "partition": row["partition"],
-        "start_s": run.seconds(row["start_ns"]),
-        "end_s": None if success_ns is None else run.seconds(row["end_ns"]),
-        "length_s": (row["end_ns"] - row["start_ns"]) / 1e9,
-        "attempts": row["attempts"],
-        "leader_s": run.seconds(_elected_ns(row, leaders)),
-        "faults": [fault["fault"] for fault in related],
-        "injection_to_first_ack_s": _since(cause.get("invoke_ns"), success_ns),
-        "heal_to_first_ack_s": _since(cause.get("heal_invoke_ns"), success_ns),
-    }
+    cause = min(related, key=lambda f: abs(f["invoke_ns"] - row["start_ns"]), default=None)
+    return Window(
+        kind=row["kind"],
+        partition=row["partition"],
+        start_s=run.seconds(row["start_ns"]),
+        end_s=None if success_ns is None else run.seconds(row["end_ns"]),
+        length_s=(row["end_ns"] - row["start_ns"]) / 1e9,
+        attempts=row["attempts"],
+        leader_s=run.seconds(_elected_ns(row, leaders)),
+        faults=[fault["fault"] for fault in related],
+        injection_to_first_ack_s=_since(cause and cause["invoke_ns"], success_ns),
+        heal_to_first_ack_s=_since(cause and cause["heal_invoke_ns"], success_ns),
+    )
 
 
 def planned_s(run: Run) -> dict[str, float]:
@@ -58,7 +61,7 @@ def planned_s(run: Run) -> dict[str, float]:
     return {"planned_s": work["duration_s"]} if healed > work["duration_s"] else {}
 
 
-def _elected_ns(row: Row, leaders: Iterable[Row]) -> int | None:
+def _elected_ns(row: WindowRow, leaders: Iterable[LeaderRow]) -> int | None:
     """When who leads a window's partition at its end was first seen to lead; None: nobody does, or
     somebody who had led before it began. An election is seen after it happened, so that one seen
     just after the success counts, at the window's end."""
@@ -67,12 +70,12 @@ def _elected_ns(row: Row, leaders: Iterable[Row]) -> int | None:
     before = [led for led in own if led["from_ns"] <= row["end_ns"] + late_ns]
     if len(before) < 2 or before[-1]["leader"] is None or before[-1]["from_ns"] <= row["start_ns"]:
         return None
-    return min(int(before[-1]["from_ns"]), int(row["end_ns"]))
+    return min(before[-1]["from_ns"], row["end_ns"])
 
 
-def related_faults(row: Row, faults: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def related_faults(row: WindowRow, faults: Sequence[Fault]) -> Sequence[Fault]:
     """The faults in force during a window, else the last one before it."""
-    happened = sorted((f for f in faults if f["nodes"]), key=lambda fault: int(fault["invoke_ns"]))
+    happened = sorted((f for f in faults if f["nodes"]), key=lambda fault: fault["invoke_ns"])
     in_force = [
         fault
         for fault in happened
@@ -83,24 +86,30 @@ def related_faults(row: Row, faults: Sequence[dict[str, Any]]) -> list[dict[str,
     return in_force or before[-1:]
 
 
-def fault(row: Row, run: Run) -> dict[str, Any]:
+def fault(row: Fault, run: Run) -> FaultTold:
     """One fault of the report."""
-    return {
-        **{key: row[key] for key in ("fault", "step", "verb", "target", "nodes")},
-        "start_s": run.seconds(row["invoke_ns"]),
-        "in_force_s": run.seconds(row["ok_ns"]),
-        "healing_s": run.seconds(row["heal_invoke_ns"]),
-        "healed_s": run.seconds(row["heal_ok_ns"]),
-        **{key: row[key] for key in ("evidence", "heal_evidence", "error")},
-        "before": _state(row["before"]),
-        "after": _state(row["after"]),
-    }
+    return FaultTold(
+        fault=row["fault"],
+        step=row["step"],
+        verb=row["verb"],
+        target=row["target"],
+        nodes=row["nodes"],
+        start_s=run.seconds(row["invoke_ns"]),
+        in_force_s=run.seconds(row["ok_ns"]),
+        healing_s=run.seconds(row["heal_invoke_ns"]),
+        healed_s=run.seconds(row["heal_ok_ns"]),
+        evidence=row["evidence"],
+        heal_evidence=row["heal_evidence"],
+        error=row["error"],
+        before=_state(row["before"]),
+        after=_state(row["after"]),
+    )
 
 
-def longest(windows: Sequence[Row]) -> dict[str, float]:
+def longest(windows: Sequence[Window]) -> dict[str, float]:
     """The longest window of each kind; 0 where there is none."""
     return {
-        kind: max((float(w["length_s"]) for w in windows if w["kind"] == kind), default=0.0)
+        kind: max((float(w.length_s) for w in windows if w.kind == kind), default=0.0)
         for kind in GAPS.values()
     }
 

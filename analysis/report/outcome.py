@@ -16,12 +16,12 @@ not known.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from analysis.anomalies import ANOMALIES
 from analysis.measures.cap import Availability
 from analysis.report.wording import count_of
 from analysis.verdict.judge import Judgement, Verdict
+from harness.model.runs.report import Cap, Outcome
 
 LABELS = {(True, True): "CA", (True, False): "AP", (False, True): "CP"}
 GONE = ("vanished", "unacknowledged-lost")  # besides what is lost
@@ -32,23 +32,21 @@ INCONSISTENT = {
 }
 
 
-def outcome(
-    judgements: Mapping[str, Judgement], doubts: Sequence[str], acked: int
-) -> dict[str, str]:
+def outcome(judgements: Mapping[str, Judgement], doubts: Sequence[str], acked: int) -> Outcome:
     """What happened to the data, whatever that means here."""
     lost, others = judgements["lost"], dict(_others(judgements))
     words = ", ".join(others.values())
     if _seen(lost):
-        told = f"{lost.count:,} of {count_of(acked, 'acknowledged record')} lost"
-        return {"data": "lost", "words": f"{told}, {words}" if words else told}
+        data = f"{lost.count:,} of {count_of(acked, 'acknowledged record')} lost"
+        return Outcome(data="lost", words=f"{data}, {words}" if words else data)
     if doubts or lost.suspended is not None:
-        told = "not known whether data was lost"
-        return {"data": "unknown", "words": f"{told}, {words}" if words else told}
-    told = "no acknowledged record lost" if acked else "nothing was acknowledged"
+        data = "not known whether data was lost"
+        return Outcome(data="unknown", words=f"{data}, {words}" if words else data)
+    data = "no acknowledged record lost" if acked else "nothing was acknowledged"
     if not others:
-        return {"data": "kept", "words": told}
-    kind = "lost" if any(name in others for name in GONE) else "disturbed"
-    return {"data": kind, "words": f"{told}, {words}"}
+        return Outcome(data="kept", words=data)
+    gone = any(name in others for name in GONE)
+    return Outcome(data="lost" if gone else "disturbed", words=f"{data}, {words}")
 
 
 def _others(judgements: Mapping[str, Judgement]) -> Iterator[tuple[str, str]]:
@@ -79,11 +77,11 @@ def cap(
     judgements: Mapping[str, Judgement],
     doubts: Sequence[str],
     available: Availability,
-) -> dict[str, Any]:
+) -> Cap:
     """The letters, each by itself, and both in words; without words where there is nothing to tell:
     an unknown run, or one without faults."""
     if verdict.name == "unknown":
-        return {"available": None, "consistent": None, "label": "", "words": ""}
+        return Cap(available=None, consistent=None, label="", words="")
     if doubts:  # it is invalid all the same
         available = Availability(value=None)
     known = [name for name in INCONSISTENT if name in judgements]
@@ -91,12 +89,12 @@ def cap(
     uncertain = bool(doubts) or any(judgements[name].suspended for name in known)
     consistent = False if seen else None if uncertain else True
     gone = _gone(seen, judgements[seen].count) if seen else "nothing lost"
-    return {
-        "available": available.value,
-        "consistent": consistent,
-        "label": _label(available.value, consistent),
-        "words": _cap_words(available, consistent, gone),
-    }
+    return Cap(
+        available=available.value,
+        consistent=consistent,
+        label=_label(available.value, consistent),
+        words=_cap_words(available, consistent, gone),
+    )
 
 
 def _label(available: bool | None, consistent: bool | None) -> str:

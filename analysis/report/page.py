@@ -27,21 +27,21 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from analysis.anomalies import BY_NAME
+from analysis.causes.run_facts.untold import unmeasured_windows
 from analysis.measures.drawn_sends import EACH
 from analysis.report import wording
 from analysis.report.clock import Clock
-from analysis.report.panels import PALETTE
+from analysis.report.figure.close_up import close_up, quantiles
+from analysis.report.figure.panels import PALETTE
+from analysis.report.figure.timeline import burst, end_of, figure, reads_word
 from analysis.report.parts import scripts
 from analysis.report.parts.client_keys import whose
-from analysis.report.parts.close_up import close_up, quantiles
 from analysis.report.parts.counters import counters
 from analysis.report.parts.evidence import evidence, fault_names
 from analysis.report.parts.isr_meanwhile import isr_meanwhile
 from analysis.report.parts.run_files import Group, address
 from analysis.report.parts.stories import stories
 from analysis.report.parts.templates import environment, style
-from analysis.report.timeline import burst, end_of, figure, reads_word
-from analysis.run_facts.untold import unmeasured_windows
 from analysis.verdict.demands import level_words
 from analysis.verdict.naming import amount_words
 from harness.model.runs.report import CountDemand, GapDemand, LevelDemand, Report
@@ -145,8 +145,8 @@ def _latency_tile(report: Report) -> dict[str, str]:
     name, latency = "Time to ack, p50", report.latency_ms.ack if report.latency_ms else None
     if BEGINS in report.untold:
         return _unknown_tile(name, unmeasured_windows([BEGINS])["produce"])
-    told = (latency.p50, latency.p99, latency.max) if latency else (None, None, None)
-    p50, p99, most = map(wording.milliseconds, told)
+    quantiles = (latency.p50, latency.p99, latency.max) if latency else (None, None, None)
+    p50, p99, most = map(wording.milliseconds, quantiles)
     return {"name": name, "value": p50, "note": f"p99 {p99}, worst {most}", "tone": "quiet"}
 
 
@@ -288,8 +288,8 @@ def _findings(report: Report) -> dict[str, Any]:
         }
         for name, finding in report.anomalies.items()
     }
-    told, none = wording.told_apart(report.anomalies)
-    shown = [rows[name] for name in told]
+    seen, none = wording.seen_and_unseen(report.anomalies)
+    shown = [rows[name] for name in seen]
     return {
         "told": sorted(shown, key=lambda row: (row["remark"].tone != "bad", not row["count"])),
         "none": [rows[name] for name in none],

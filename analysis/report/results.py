@@ -6,8 +6,8 @@ run's folder, each table and text replaced in one step.
     analysis/<anomaly>.parquet/   evidence, docs/report.md      analysis/windows.parquet/
     analysis/timeline.parquet/    report.json  report.html  junit.xml
 
-Evidence lies in files, however much there is (analysis.evidence.tables): only its counts and first
-rows are read back. Of an imported history nothing is shown that it does not tell
+Evidence lies in files, however much there is (analysis.evidence): only its counts and first rows
+are read back. Of an imported history nothing is shown that it does not tell
 (analysis.report.parts.imported).
 """
 
@@ -30,12 +30,12 @@ from analysis.anomalies import NAMES
 from analysis.checks.transactions.cycles import Cycles
 from analysis.frames import schema
 from analysis.measures.consumer_lag import lag
-from analysis.measures.drawn_sends import points
+from analysis.measures.drawn_sends import Point, points
 from analysis.measures.latency_and_rates import QUANTILES
 from analysis.measures.measured import Measured
 from analysis.measures.replication import behind
 from analysis.measures.work_done import Work
-from analysis.report.build import COUNTED, EXAMPLES, PAST, AnomalyFinding, Found, no_finding
+from analysis.report.found import COUNTED, EXAMPLES, PAST, AnomalyFinding, Found, no_finding
 from analysis.report.parts import imported
 from analysis.report.parts.run_files import run_files
 from analysis.stored.stored_run import Run
@@ -56,7 +56,7 @@ class Results:
     found: Found
     timeline: Sequence[Row]
     evidence: Mapping[str, Path]  # by anomaly
-    sends: Sequence[Row] = ()  # rows of `drawn_sends.points`
+    sends: Sequence[Point] = ()
 
 
 def results_of(
@@ -89,10 +89,10 @@ def results_of(
     if not run.untold:
         return Results(found=found, timeline=timeline, evidence=evidence, sends=sends)
     return Results(
-        found=imported.found_as_told(run, found),
-        timeline=imported.timeline_as_told(run, timeline),
+        found=imported.shown_findings(run, found),
+        timeline=imported.shown_timeline(run, timeline),
         evidence=evidence,
-        sends=imported.sends_as_told(run, sends),
+        sends=imported.shown_sends(run, sends),
     )
 
 

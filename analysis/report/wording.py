@@ -157,13 +157,13 @@ def min_isr(configuration: Configuration) -> int | None:
 def whose_words(configuration: Configuration) -> str:
     """Whose configuration is asked where it is not the scenario's alone: `yours: producer
     (app.properties), brokers (server.properties). All else is the scenario's.`"""
-    told = []
+    owners = []
     for section, layers in configuration.layers.items():
         files = {found[1] for layer in layers.values() if (found := IN_FILE.fullmatch(layer))}
         if files:
             whose = "brokers" if section == "server" else section
-            told.append(f"{whose} ({', '.join(sorted(files))})")
-    return f"yours: {', '.join(told)}. All else is the scenario’s." if told else ""
+            owners.append(f"{whose} ({', '.join(sorted(files))})")
+    return f"yours: {', '.join(owners)}. All else is the scenario’s." if owners else ""
 
 
 def configuration_words(configuration: Configuration, untold: Collection[str] = ()) -> str:
@@ -205,15 +205,15 @@ def broker_words(report: Report) -> str:
     layers = {**sections.get("server", {}), **sections.get("broker", {})}
     kraft = configuration.kraft is not None
     deciding = flat(configuration.controller or server)
-    told = [f"Kafka {kafka}"] if (kafka := report.versions.get("kafka")) else []
-    told += ["KRaft"] if kraft else []
+    words = [f"Kafka {kafka}"] if (kafka := report.versions.get("kafka")) else []
+    words += ["KRaft"] if kraft else []
     session, whose = (KRAFTS_SESSION, "") if kraft else (ZOOKEEPERS_SESSION, "ZooKeeper ")
     own = [key for key, layer in layers.items() if layer not in NOT_OWN and key != session]
     ms = deciding.get(session, SESSION_MS[session] if kraft else None)
-    told += [] if ms is None else [f"{whose}session of {_length(ms)}"]
-    told += [f"{key}={plain(server[key])}" for key in sorted(own)[:OWN_MAX] if key in server]
+    words += [] if ms is None else [f"{whose}session of {_length(ms)}"]
+    words += [f"{key}={plain(server[key])}" for key in sorted(own)[:OWN_MAX] if key in server]
     more = len(own) - OWN_MAX
-    return ", ".join([*told, *([f"and {more} more settings"] if more > 0 else [])])
+    return ", ".join([*words, *([f"and {more} more settings"] if more > 0 else [])])
 
 
 def _length(ms: object) -> str:
@@ -271,7 +271,7 @@ def _content(count: int, demanded: str | None, *, forbidden: bool) -> Remark:
     return Remark(tone="quiet", words="None seen; it would be allowed")
 
 
-def told_apart(anomalies: Mapping[str, Finding]) -> tuple[list[str], list[str]]:
+def seen_and_unseen(anomalies: Mapping[str, Finding]) -> tuple[list[str], list[str]]:
     """The names of those that were seen or demanded, and of those of which there is nothing to
     tell."""
     told = [n for n, found in anomalies.items() if found.count or found.demanded is not None]
@@ -280,7 +280,7 @@ def told_apart(anomalies: Mapping[str, Finding]) -> tuple[list[str], list[str]]:
 
 def none_words(report: Report) -> str:
     """Of the latter in one line: `11 other anomalies: none seen; 9 of them are forbidden here`."""
-    told, none = told_apart(report.anomalies)
+    told, none = seen_and_unseen(report.anomalies)
     what = f"{len(none)} {'other ' * bool(told)}{'anomaly' if len(none) == 1 else 'anomalies'}"
     if not provable(report):
         return f"{what}: none seen, which proves nothing in this run"

@@ -7,9 +7,6 @@ commit 5, acknowledged    the coordinator answers 3     =>  lower
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from analysis.frames.signs import Sign
@@ -18,12 +15,13 @@ from analysis.screens.suspects import Suspects, known
 from analysis.screens.values import distinct
 from analysis.stored.batches import NONE, Batch
 from analysis.stored.columns import Numbers
+from analysis.stored.fact_rows import RunRow
 
 
 class Groups:
     """What members were given, processed and committed."""
 
-    def __init__(self, log: Log, suspects: Suspects, facts: Mapping[str, Any]) -> None:
+    def __init__(self, log: Log, suspects: Suspects, facts: RunRow) -> None:
         self._log, self._suspects = log, suspects
         self._from_start = bool(facts["from_start"])
         self._started: dict[int, tuple[int, int]] = {}  # by partition: lowest offset, its value

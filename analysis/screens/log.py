@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import mmap
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,16 +38,12 @@ class Log:
     """The facts about each place."""
 
     def __init__(
-        self, ends: Sequence[Mapping[str, Any]], operations: int, scratch: Path | None = None
+        self, spans: Sequence[tuple[int, int]], operations: int, scratch: Path | None = None
     ) -> None:
-        """`ends` by partition, as schema.END; CannotScreen where offsets are far sparser than
-        operations."""
-        firsts = [int(end["log_start"] or 0) for end in ends]
-        stops = [
-            first if (p := end["position"]) is None else int(p)
-            for first, end in zip(firsts, ends, strict=True)
-        ]
-        sizes = [max(0, stop - first) for first, stop in zip(firsts, stops, strict=True)]
+        """`spans` by partition: the first offset, and the one after the last. CannotScreen where
+        offsets are far sparser than operations."""
+        firsts = [first for first, _ in spans]
+        sizes = [max(0, stop - first) for first, stop in spans]
         if sum(sizes) > 16 * operations + (1 << 20) or any(first < 0 for first in firsts):
             raise CannotScreen("offsets far sparser than operations")
         self._first = np.array(firsts, dtype=np.int64)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -17,9 +17,27 @@ from analysis.screens.log import EMPTY, GARBLED, NOBODY, Log
 from analysis.screens.values import distinct
 from analysis.stored.batches import NONE, Batch, Mask
 from analysis.stored.columns import Columns, Numbers
+from analysis.stored.fact_rows import EndRow, MoveRow, RunRow
 
-Row = dict[str, Any]
 _MOVES = 1 << 22  # of candidates and moves that are compared at once
+
+
+class StepRow(TypedDict, total=False):
+    """A row of analysis.frames.steps without run_id; what it lacks is null."""
+
+    odd: str
+    reader: str
+    partition: int
+    value: int | None
+    offset: int
+    end_ns: int | None
+    kept_offset: int | None
+    next_offset: int
+    load_end_ns: int
+    from_offset: int
+    from_value: int | None
+    other_value: int | None
+    crossed_ns: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,9 +66,9 @@ class _Steps(Columns):
 class Readers:
     """The steps of all readers of a run."""
 
-    def __init__(self, facts: Mapping[str, Any]) -> None:
+    def __init__(self, facts: RunRow) -> None:
         self._dense = bool(facts["dense"])
-        self._put = [move for move in facts["moves"] if move["position"] is not None]
+        self._put = facts["moves"]
         self._last: dict[tuple[str, int], tuple[int, ...]] = {}  # what a reader was given last
         self._found: list[tuple[str, _Steps]] = []
 
@@ -105,6 +123,7 @@ class Readers:
         moves = [
             (move["time_ns"], move["position"])
             for move in self._put
+            if move["position"] is not None
             if (move["process"], move["partition"]) == (batch.process, partition)
             if move["time_ns"] <= end_ns
         ]
@@ -113,7 +132,7 @@ class Readers:
         time_ns, position = max(moves)
         return position - 1, NONE, time_ns + 1, NONE
 
-    def rows(self, log: Log, facts: Mapping[str, Any]) -> Iterator[Row]:
+    def rows(self, log: Log, facts: RunRow) -> Iterator[StepRow]:
         """The rows of analysis.frames.steps, but for holes; without run_id."""
         beside = _Beside(log, facts)
         for process, steps in self._found:
@@ -121,7 +140,7 @@ class Readers:
             for number in range(len(left.offset)):
                 yield from beside.kinds(process, left, number)
 
-    def crossed(self, log: Log, facts: Mapping[str, Any]) -> dict[tuple[int, int], int]:
+    def crossed(self, log: Log, facts: RunRow) -> dict[tuple[int, int], int]:
         """By partition and offset: when a reader was first given the record there right after the
         one that the log has before it."""
         found: dict[tuple[int, int], int] = {}
@@ -185,14 +204,17 @@ def _over(steps: _Steps, log: Log) -> Mask:
     return found
 
 
-def _moved(process: str, steps: _Steps, moves: Sequence[Mapping[str, Any]]) -> Mask:
+def _moved(process: str, steps: _Steps, moves: Sequence[MoveRow]) -> Mask:
     """As analysis.frames.steps._moved."""
     own = [move for move in moves if move["process"] == process]
     moved = np.zeros(len(steps.offset), dtype=bool)
     if not own or not len(moved):
         return moved
     of = np.array([NONE if move["partition"] is None else move["partition"] for move in own])
-    since, until = (np.array([move[name] for move in own]) for name in ("since_ns", "time_ns"))
+    since, until = (
+        np.array([move["since_ns"] for move in own]),
+        np.array([move["time_ns"] for move in own]),
+    )
     each = max(1, _MOVES // len(own))
     for first in range(0, len(moved), each):
         part = slice(first, first + each)
@@ -207,10 +229,10 @@ def _moved(process: str, steps: _Steps, moves: Sequence[Mapping[str, Any]]) -> M
 class _Beside:
     """Steps beside the log, as rows."""
 
-    def __init__(self, log: Log, facts: Mapping[str, Any]) -> None:
+    def __init__(self, log: Log, facts: RunRow) -> None:
         self._log, self._facts = log, facts
 
-    def kinds(self, process: str, steps: _Steps, number: int) -> Iterator[Row]:
+    def kinds(self, process: str, steps: _Steps, number: int) -> Iterator[StepRow]:
         """All that is odd about one step."""
         at = {f.name: int(getattr(steps, f.name)[number]) for f in fields(steps)}
         row: dict[str, int | None] = {name: None if n == NONE else n for name, n in at.items()}
@@ -222,7 +244,7 @@ class _Beside:
         over = kept is not None and kept > before
         newer = NONE not in (at["epoch"], at["from_epoch"]) and at["epoch"] > at["from_epoch"]
         confirmed = at["value"] != NONE and int(there[0]) == at["value"]
-        row_of_step = {
+        row_of_step: StepRow = {
             "partition": at["partition"],
             "offset": offset,
             "end_ns": row["end_ns"],
@@ -254,13 +276,13 @@ class _Beside:
         return int(there[at]), None if value == GARBLED else value
 
 
-def _next_of(kept: int | None, ends: Sequence[Mapping[str, Any]], partition: int) -> int:
+def _next_of(kept: int | None, ends: Sequence[EndRow], partition: int) -> int:
     """Where the log's next record should be."""
     start = (ends[partition]["log_start"] or 0) if partition < len(ends) else 0
     return max(start, 0 if kept is None else kept + 1)
 
 
-def _behind_a_gap(there: Numbers, end: Mapping[str, Any]) -> list[tuple[int, int]]:
+def _behind_a_gap(there: Numbers, end: EndRow) -> list[tuple[int, int]]:
     """The records that do not follow at once on the one before, or on the log's start: where each
     is, and its number."""
     due = np.concatenate(([0], there[:-1] + 1)) if len(there) else there
@@ -270,16 +292,16 @@ def _behind_a_gap(there: Numbers, end: Mapping[str, Any]) -> list[tuple[int, int
 
 def holes(
     log: Log,
-    facts: Mapping[str, Any],
+    facts: RunRow,
     ended: Iterable[tuple[Numbers, Numbers, Numbers]],
     crossed: Mapping[tuple[int, int], int],
-) -> Iterator[Row]:
+) -> Iterator[StepRow]:
     """Offsets of complete logs that hold nothing, as rows of analysis.frames.steps. `ended`: what
     final reads have, as partitions, offsets and when each was read; asked only if there are any.
     `crossed`: Readers.crossed."""
     if not facts["dense"]:
         return
-    found: dict[tuple[int, int], Row] = {}
+    found: dict[tuple[int, int], StepRow] = {}
     for partition, end in enumerate(facts["ends"][: log.partitions]):
         if not end["complete"]:
             continue
@@ -292,10 +314,17 @@ def holes(
             due = _next_of(kept, facts["ends"], partition)
             if offset <= due or (key == NOBODY and kept is None):
                 continue
-            hole: Row = {"partition": partition, "offset": offset, "odd": "hole", "value": None}
-            hole |= {"end_ns": None, "kept_offset": kept, "next_offset": due}
-            hole["crossed_ns"] = crossed.get((partition, offset))
-            found[partition, key] = hole | {"load_end_ns": facts["load_end_ns"]}
+            found[partition, key] = {
+                "odd": "hole",
+                "partition": partition,
+                "value": None,
+                "offset": offset,
+                "end_ns": None,
+                "kept_offset": kept,
+                "next_offset": due,
+                "load_end_ns": facts["load_end_ns"],
+                "crossed_ns": crossed.get((partition, offset)),
+            }
     if any(offset != NOBODY for _, offset in found):
         for partitions, offsets, moments in ended:
             for number in np.flatnonzero(np.isin(offsets, [at for _, at in found])).tolist():

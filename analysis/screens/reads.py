@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from analysis.frames.signs import Sign
@@ -12,12 +9,13 @@ from analysis.screens.log import GARBLED, NEVER, Log, least_at
 from analysis.screens.suspects import Suspects, known
 from analysis.stored.batches import NONE, Batch
 from analysis.stored.columns import Numbers
+from analysis.stored.fact_rows import RunRow
 
 
 class Reads:
     """All deliveries and look-ups of a run."""
 
-    def __init__(self, log: Log, suspects: Suspects, facts: Mapping[str, Any]) -> None:
+    def __init__(self, log: Log, suspects: Suspects, facts: RunRow) -> None:
         self._log, self._suspects, self._facts = log, suspects, facts
 
     def see(self, batch: Batch) -> None:
@@ -69,7 +67,7 @@ class Reads:
 class Replicas:
     """What dumped replicas hold."""
 
-    def __init__(self, log: Log, suspects: Suspects, facts: Mapping[str, Any]) -> None:
+    def __init__(self, log: Log, suspects: Suspects, facts: RunRow) -> None:
         self._log, self._suspects, self._facts = log, suspects, facts
         self._holders = np.zeros(len(log.value), dtype=np.int32)
 

@@ -29,7 +29,7 @@ from analysis.measures.fates import Fates, fates_of, joined
 from analysis.screens import order
 from analysis.screens.groups import Groups
 from analysis.screens.log import GARBLED, NEVER, NOBODY, CannotScreen, Log
-from analysis.screens.readers import Readers, holes
+from analysis.screens.readers import Readers, StepRow, holes
 from analysis.screens.reads import Reads, Replicas
 from analysis.screens.reduced import later_processed, reduce
 from analysis.screens.sends import Sends
@@ -37,8 +37,8 @@ from analysis.screens.suspects import Aside, Suspects
 from analysis.screens.transactions import Note, Transactions
 from analysis.stored.batches import MORE, NONE, Batch, Mask, batches, numbers
 from analysis.stored.columns import Numbers
+from analysis.stored.fact_rows import RunRow
 
-Row = Mapping[str, Any]
 REST_AFTER = 1 << 19  # rows: they may touch the pages of eight times as many places, some 230 MB
 _NO_END = {"complete": False, "log_start": None}
 _TOLD = (
@@ -52,10 +52,10 @@ _KINDS = {"skip": Sign.SKIP, "back": Sign.BACK, "older": Sign.OLDER, "hole": Sig
 class Screened:
     """What a screen says of one run."""
 
-    facts: Row
+    facts: RunRow
     signs: frozenset[Sign]
     suspects: pa.Table  # operations
-    steps: Sequence[Row]  # rows of analysis.frames.steps, without run_id
+    steps: Sequence[StepRow]  # rows of analysis.frames.steps, without run_id
     log: Log
     aside: Aside  # sends of plain values that claim no place
     odd: Mask  # of the log's places: of values that are suspected
@@ -145,7 +145,7 @@ class Screened:
 
 def screen(
     files: Sequence[Path],
-    facts: Row,
+    facts: RunRow,
     operations: int,
     *,
     notes: Iterable[Note] | None = None,
@@ -217,7 +217,7 @@ def _steps(batch: Batch) -> Mask:
     return (batch.did("read", "poll") & batch.ended("ok")) | batch.did("final-read")
 
 
-def _log(files: Sequence[Path], facts: Row, operations: int, scratch: Path | None) -> Log:
+def _log(files: Sequence[Path], facts: RunRow, operations: int, scratch: Path | None) -> Log:
     """The log, as far as the final read has it."""
     bounds: dict[int, tuple[int, int]] = {}
     for partition, offset, _ in _finals(files, "offset"):
@@ -226,10 +226,10 @@ def _log(files: Sequence[Path], facts: Row, operations: int, scratch: Path | Non
             least, most = bounds.get(each, (int(mine[0]), int(mine[0])))
             bounds[each] = min(least, int(mine.min())), max(most, int(mine.max()))
     wide = max([len(facts["ends"]), *(each + 1 for each in bounds)])
-    ends = [{"log_start": 0, "position": 0}] * wide
-    for each, (least, most) in bounds.items():
-        ends[each] = {"log_start": least, "position": most + 1}
-    log = Log(ends, operations, scratch)
+    spans = [(0, 0)] * wide
+    for number, (least, most) in bounds.items():
+        spans[number] = least, most + 1
+    log = Log(spans, operations, scratch)
     for partition, offset, value in _finals(files, "value"):
         place = log.at(partition, offset)
         read = np.where(value == NONE, GARBLED, value)

@@ -7,9 +7,7 @@ send 1 -> ok at 0, send 2 -> ok at 1, send 3 -> info    final read: 1, 9, 3
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
 
 import numpy as np
 
@@ -21,6 +19,7 @@ from analysis.screens.transactions import Transactions
 from analysis.screens.values import Values, distinct
 from analysis.stored.batches import NONE, Batch
 from analysis.stored.columns import Numbers
+from analysis.stored.fact_rows import RunRow
 from harness.history.record_format import SEQUENCE_BITS
 
 
@@ -32,7 +31,7 @@ class Sends:
         log: Log,
         suspects: Suspects,
         transactions: Transactions,
-        facts: Mapping[str, Any],
+        facts: RunRow,
         operations: int,
     ) -> None:
         self._log, self._suspects, self._transactions = log, suspects, transactions

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -24,9 +23,8 @@ from analysis.remote.shared_place import SharedPlace
 from analysis.screens.log import CannotScreen
 from analysis.screens.screened import Screened, screen
 from analysis.screens.transactions import Note
+from analysis.stored.fact_rows import RunRow
 from analysis.stored.stored_run import Run
-
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +71,7 @@ class Screens:
             each.forget()
 
 
-def screens(runs: Sequence[Run], facts: Mapping[str, Row], scratch: Path) -> Screens | None:
+def screens(runs: Sequence[Run], facts: Mapping[str, RunRow], scratch: Path) -> Screens | None:
     """The screens of these runs, whose rows of schema.RUNS are `facts`; None: all is suspected.
 
     Outputs of transformers are linked to what others sent, so a run with these is not screened.

@@ -7,7 +7,7 @@
         check(runs, ahead=ahead)                         # waits for the start
 
 Most of a small check is Spark's start, and most of the rest is the first load of each class and the
-first run of each plan. So if there is time, Spark rehearses a check (analysis.train_archive). A
+first run of each plan. So if there is time, Spark rehearses a check (analysis.job.train_archive). A
 request for the session ends the rehearsal at once; loaded classes stay loaded.
 
 This module imports nothing slow before the JVM has started. Two threads must not import packages

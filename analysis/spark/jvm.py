@@ -1,6 +1,6 @@
 """Spark's JVM for a check on this machine, started directly: without the two shells and the
 launcher JVM of spark-submit, with the C1 compiler only, with the serial collector, and with a
-class-data-sharing archive if `python -m analysis.train_archive` has made one. For a big history
+class-data-sharing archive if `python -m analysis.job.train_archive` has made one. For a big history
 (`BIG`), where the start hardly matters, it has the C2 compiler and the parallel collector.
 
     with Jvm(scratch=folder) as jvm:      # returns at once

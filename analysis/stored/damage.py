@@ -7,9 +7,9 @@ nothing (analysis.verdict.suspended).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+
+from analysis.stored.table_rows import Finding
 
 # What a killed worker leaves behind: its other operations are whole.
 HARMLESS = ("torn", "no-end")
@@ -24,7 +24,7 @@ class Damage:
     process: str | None = None  # whose operations it holds; None: no one worker's
 
 
-def of_finding(finding: Mapping[str, Any]) -> Damage | None:
+def of_finding(finding: Finding) -> Damage | None:
     """What sealing found damaged; None for what is no damage."""
     if finding["kind"] in HARMLESS:
         return None

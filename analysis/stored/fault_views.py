@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from analysis.stored.table_rows import Blind, Fault, View
 from harness.model.runs import json_text
 
 Row = Mapping[str, Any]
@@ -41,11 +42,11 @@ def view_in(fault: Row, name: str) -> dict[str, Any]:
     }
 
 
-def unseen(faults: Sequence[Row], views: Sequence[Row], blind: Sequence[Row]) -> str | None:
+def unseen(faults: Sequence[Fault], views: Sequence[View], blind: Sequence[Blind]) -> str | None:
     """Which leader a fault saw that the views lack, as the end of a sentence; None: they lack
     none."""
-    of_partition: dict[str, list[Row]] = {}
-    for row in sorted(views, key=lambda row: int(row["time_ns"])):
+    of_partition: dict[str, list[View]] = {}
+    for row in sorted(views, key=lambda row: row["time_ns"]):
         of_partition.setdefault(str(row["partition"]), []).append(row)
     for fault in faults:
         from_ns, to_ns = _near(fault)
@@ -70,13 +71,13 @@ def _are_names(names: object) -> bool:
     return isinstance(names, list) and all(isinstance(name, str) for name in names)
 
 
-def _near(fault: Row) -> tuple[int, int]:
+def _near(fault: Fault) -> tuple[int, int]:
     """From when to when a fault may have looked; of one that was never healed, to the end."""
     healed_ns = fault["heal_ok_ns"]
     return fault["invoke_ns"] - NEAR_NS, 2**62 if healed_ns is None else healed_ns + NEAR_NS
 
 
-def _led(views: Sequence[Row], from_ns: int, to_ns: int) -> set[str | None]:
+def _led(views: Sequence[View], from_ns: int, to_ns: int) -> set[str | None]:
     """Who led at some moment of a time, of one partition's views in order."""
     earlier = [view for view in views if view["time_ns"] < from_ns]
     within = [view for view in views if from_ns <= view["time_ns"] <= to_ns]

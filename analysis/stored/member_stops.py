@@ -9,14 +9,14 @@ poll a, b    killed               no `end`                          =>  a stop, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from analysis.stored.stored_run import Run
+from analysis.stored.table_rows import Event
 from harness.history.tables import partitions_named
 
 DIED = "died"
@@ -50,7 +50,7 @@ def _recorded(run: Run) -> Iterator[Stop]:
             )
 
 
-def _named(event: Mapping[str, Any]) -> Sequence[int | None]:
+def _named(event: Event) -> Sequence[int | None]:
     """The revoked partitions; None (all) if none is named, and for a death."""
     return (partitions_named(event["text"]) if event["event"] == "revoked" else []) or [None]
 

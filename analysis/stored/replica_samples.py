@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-Row = Mapping[str, Any]
+from analysis.stored.table_rows import Watermark
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,9 +23,9 @@ class Look:
     ends: Mapping[str, int | None] = field(default_factory=dict)
 
 
-def looks_of(rows: Iterable[Row]) -> dict[int, list[Look]]:
+def looks_of(rows: Iterable[Watermark]) -> dict[int, list[Look]]:
     """The rows of the table `watermarks` by partition and look, in order of time."""
-    found: dict[tuple[int, int], list[Row]] = {}
+    found: dict[tuple[int, int], list[Watermark]] = {}
     for row in rows:
         found.setdefault((row["partition"], row["time_ns"]), []).append(row)
     looks: dict[int, list[Look]] = {}

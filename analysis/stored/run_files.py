@@ -16,10 +16,10 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -32,6 +32,7 @@ from analysis.stored.recorded.impossible import impossible
 from analysis.stored.recorded.missing_events import missing_events
 from analysis.stored.recorded.operations import Numbered, dropped_slots, oddity
 from analysis.stored.recorded.rows import ANOTHER_TIME, EVER_NS, Span, lacks, strange
+from analysis.stored.table_rows import Blind, Event, Fault, Finding, View
 from harness.history import stored_tables, tables
 from harness.history.record_format import HistoryError
 from harness.history.seal_record import SEALED, Seal, read_seal
@@ -128,32 +129,34 @@ class Tables:
             raise TableError(f"it holds rows {ANOTHER_TIME}")
         return table
 
-    def events(self, files: Mapping[str, Path], findings: Rows) -> Rows:
+    def events(self, files: Mapping[str, Path], findings: Sequence[Finding]) -> tuple[Event, ...]:
         """The workers' events; no rows where they lack what the operations in these files, by
         process, rest on. Of a worker of which sealing found lines damaged that is known already,
         and a history that nobody sealed may be told by anybody."""
         known = len(self.damage)
-        rows = self.small("events")
+        rows = cast("tuple[Event, ...]", self.small("events"))
         if self.seal is None or len(self.damage) > known:
             return rows
-        torn = {str(each["process"]) for each in findings if each["kind"] not in HARMLESS}
+        torn = {finding["process"] for finding in findings if finding["kind"] not in HARMLESS}
         whole = {process: file for process, file in files.items() if process not in torn}
-        unended = {str(each["process"]) for each in findings if each["kind"] == "no-end"}
+        unended = {finding["process"] for finding in findings if finding["kind"] == "no-end"}
         for why in missing_events(rows, whole, unended, values_told=self.values_told):
             self.damage.append(Damage(file=f"{HISTORY}/events.parquet", why=why))
         return rows if len(self.damage) == known else ()
 
-    def views(self, faults: Rows, blind: Rows) -> Rows:
+    def views(self, faults: Sequence[Fault], blind: Sequence[Blind]) -> tuple[View, ...]:
         """The table of views; no rows where it lacks what the faults saw."""
         known = len(self.damage)
-        rows = self.small("views")
+        rows = cast("tuple[View, ...]", self.small("views"))
         why = unseen(faults, rows, blind) if len(self.damage) == known else None
         if why is None:
             return rows
         self.damage.append(Damage(file=f"{HISTORY}/views.parquet", why=why))
         return ()
 
-    def operations(self, partitions: int, findings: Rows = ()) -> dict[str, pq.FileMetaData]:
+    def operations(
+        self, partitions: int, findings: Sequence[Finding] = ()
+    ) -> dict[str, pq.FileMetaData]:
         """The footers of the good tables of operations, by process. `partitions`: how many the
         workers know of; those that a fault adds stay empty. `findings`: what sealing found."""
         sealed = self.seal.processes if self.seal else ()

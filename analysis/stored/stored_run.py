@@ -11,14 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, overload
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from analysis.stored.columns import format_of, statistics
 from analysis.stored.damage import Damage, of_finding
+from analysis.stored.fact_rows import DeathRow
 from analysis.stored.run_files import OPERATIONS, read_record, tables_of
+from analysis.stored.table_rows import Blind, Event, Fault, FinalEnd, Finding, View, Watermark
 from harness.history.record_format import SEQUENCE_BITS
 from harness.model.worker_kinds import (
     asks_for_members,
@@ -44,23 +46,23 @@ class Run:
 
     path: Path
     record: dict[str, Any]  # run.json
-    faults: tuple[dict[str, Any], ...]
-    ends: tuple[dict[str, Any], ...]  # what the final read reached, one row per partition and pass
-    dumps: tuple[dict[str, Any], ...] = ()  # the replicas' logs that were dumped, one row each
-    findings: tuple[dict[str, Any], ...]
-    views: tuple[dict[str, Any], ...]
-    blind: tuple[dict[str, Any], ...]
-    watermarks: tuple[dict[str, Any], ...]  # of runs whose replicas were followed
+    faults: tuple[Fault, ...]
+    ends: tuple[Event, ...]  # what the final read reached, one row per partition and pass
+    dumps: tuple[Event, ...] = ()  # the replicas' logs that were dumped, one row each
+    findings: tuple[Finding, ...]
+    views: tuple[View, ...]
+    blind: tuple[Blind, ...]
+    watermarks: tuple[Watermark, ...]  # of runs whose replicas were followed
     worker_errors: int
     processes: frozenset[str]  # those that left operations
-    deaths: tuple[dict[str, int], ...]  # of producers without an end: producer (its index), died_ns
+    deaths: tuple[DeathRow, ...]  # of producers without an end: producer (its index), died_ns
     operations: int
     load_start_ns: int
     load_end_ns: int
     first_ns: int = 0  # the first operation began; the load begins when all workers work
     tables: tuple[Path, ...] = ()  # the files of operations that are whole
     damage: tuple[Damage, ...] = ()  # what is left out
-    events: tuple[dict[str, Any], ...] = ()  # of the workers, those in KEPT
+    events: tuple[Event, ...] = ()  # of the workers, those in KEPT
     history_format: int = 2  # 1: without clients, transactions, generations and epochs
     without_digests: bool = False  # its seal tells what was sealed by counts alone
     uri: str | None = None  # of its folder, where Spark reads it; None: at `path`
@@ -176,6 +178,10 @@ class Run:
             return 100
         return max(500, -(-load_ns // (BUCKETS_MAX * 10**6)))
 
+    @overload
+    def seconds(self, time_ns: int) -> float: ...
+    @overload
+    def seconds(self, time_ns: int | None) -> float | None: ...
     def seconds(self, time_ns: int | None) -> float | None:
         """A time relative to the start of the load."""
         return None if time_ns is None else (time_ns - self.load_start_ns) / 1e9
@@ -185,13 +191,14 @@ def open_run(path: Path) -> Run:
     """A sealed run. Raises CheckError where nothing of it can be judged."""
     record = read_record(path)
     stored = tables_of(path, record)
-    findings = stored.small("findings")
+    findings = cast("tuple[Finding, ...]", stored.small("findings"))
     footers = stored.operations(int(record["scenario"]["topic"]["partitions"]), findings)
     files = {process: path / OPERATIONS / f"{process}.parquet" for process in footers}
     events = stored.events(files, findings)
     start_ns, end_ns = load_bounds(record, list(footers.values()))
     watched = record["scenario"]["check"].get("watermarks", False)
-    faults, blind = stored.small("faults"), stored.small("blind")
+    faults = cast("tuple[Fault, ...]", stored.small("faults"))
+    blind = cast("tuple[Blind, ...]", stored.small("blind"))
     views = stored.views(faults, blind)
     return Run(
         path=path,
@@ -202,7 +209,7 @@ def open_run(path: Path) -> Run:
         findings=findings,
         views=views,
         blind=blind,
-        watermarks=stored.small("watermarks") if watched else (),
+        watermarks=cast("tuple[Watermark, ...]", stored.small("watermarks")) if watched else (),
         worker_errors=sum(row["event"] == "client-error" for row in events),
         processes=frozenset({*footers, *(each.process or "" for each in stored.damage)} - {""}),
         deaths=tuple(_deaths(path, findings, footers, _ended_by(faults, record["plan"]))),
@@ -230,28 +237,29 @@ def is_dense(run: Run) -> bool:
     )
 
 
-def final_ends(run: Run) -> list[dict[str, Any]]:
+def final_ends(run: Run) -> list[FinalEnd]:
     """What the final read reached, one row per partition of the topic; incomplete if it says none.
 
     With several passes a partition is complete if one of them was; the highest log start counts,
     so that nothing is called lost that might have been deleted. A pass is complete only if nothing
     was found wrong with what its worker recorded: what it read may not all be here.
     """
-    wrong = {finding["process"] for finding in run.findings}
-    wrong |= {damage.process for damage in run.damage}
-    rows = []
+    wrong = {
+        *(finding["process"] for finding in run.findings),
+        *(damage.process for damage in run.damage),
+    }
+    rows = list[FinalEnd]()
     for partition in range(int(run.scenario["topic"]["partitions"])):
         passes = [end for end in run.ends if end["partition"] == partition]
         complete = [end for end in passes if end["complete"] and end["process"] not in wrong]
-        best = max(complete or passes, key=lambda end: end["log_start"] or 0, default={})
+        best = max(complete or passes, key=lambda end: end["log_start"] or 0, default=None)
         rows.append(
             {
-                "run_id": run.run_id,
                 "partition": partition,
-                **{
-                    key: best.get(key)
-                    for key in ("log_start", "committed_end", "uncommitted_end", "position")
-                },
+                "log_start": best and best["log_start"],
+                "committed_end": best and best["committed_end"],
+                "uncommitted_end": best and best["uncommitted_end"],
+                "position": best and best["position"],
                 "complete": bool(complete),
             }
         )
@@ -266,9 +274,7 @@ def read_ended(run: Run) -> dict[int, int]:
     return ended
 
 
-def _ended_by(
-    faults: Sequence[Mapping[str, Any]], plan: Sequence[Mapping[str, Any]]
-) -> dict[str, list[int]]:
+def _ended_by(faults: Sequence[Fault], plan: Sequence[Mapping[str, Any]]) -> dict[str, list[int]]:
     """When faults that end processes began to hit each process, in order of time."""
     ends = {step["step"]: (step.get("effects") or {}).get("ends_processes") for step in plan}
     found: dict[str, list[int]] = {}
@@ -280,10 +286,10 @@ def _ended_by(
 
 def _deaths(
     path: Path,
-    findings: Sequence[Mapping[str, Any]],
+    findings: Sequence[Finding],
     footers: Mapping[str, pq.FileMetaData],
     ended_by: Mapping[str, Sequence[int]],
-) -> Iterator[dict[str, int]]:
+) -> Iterator[DeathRow]:
     """Until when each producer that left no end tried something: the fault that ended it, since
     one that waits (for a commit, for room in its queue) records nothing meanwhile; without such a
     fault, what it recorded last."""

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.run_facts.kafka import kafka_of
+from analysis.causes.run_facts.kafka import kafka_of
 from analysis.stored.columns import Numbers
 from analysis.stored.stored_run import Run, final_ends
 from analysis.stories import findings as found

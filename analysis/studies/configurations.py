@@ -19,7 +19,7 @@ from analysis.measures.cap import POSITIONS
 from analysis.studies.beside import beside
 from analysis.studies.cells.pooled import HEADS as POOLED
 from analysis.studies.cells.pooled import Pooled, pools
-from analysis.studies.cells.shares import CALM_PERCENT, counts, wilson
+from analysis.studies.cells.shares import CALM_PERCENT, counts, kafkas, wilson
 from analysis.studies.cells.sittings import FEW
 from analysis.studies.matrix_rows import HEADS as ALL_HEADS
 from analysis.studies.matrix_rows import MORE_HEADS, more, positions
@@ -88,7 +88,7 @@ def render(campaign: Mapping[str, Any], told: Lines) -> str:
         promised=promised,
         of={cell.key: spread.row(cell) for cell in cells if cell.lines},
         calm=f"{CALM_PERCENT:.0f} %",
-        versions=", ".join(sorted({line["kafka"] for line in told.standing if line.get("kafka")})),
+        versions=", ".join(kafkas(told.standing)),
         missing=[c for c in cells if len(c.lines) < c.wanted],
         beside=beside(told),
     )

@@ -16,13 +16,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.anomalies import BY_NAME, promised, untold_reasons
+from analysis.causes.run_facts.configuration import Facts
+from analysis.causes.run_facts.untold import least_safe
 from analysis.checks.loss import is_below_start
 from analysis.checks.rules import Rules
 from analysis.checks.unavailability import windows
 from analysis.frames.history_frames import History, runs_frame
 from analysis.frames.permission import FORBIDDEN, IN_DOUBT
-from analysis.run_facts.configuration import Facts
-from analysis.run_facts.untold import least_safe
 from analysis.tables.numbered import Keep, Numbered
 from harness.model.untold import BEGINS
 

@@ -10,8 +10,8 @@ how often a member went on with a partition that another one had been given in a
 (analysis.measures.rebalances); `kept-past-log-end = "0"` and `lost-within-log-end = "0"`, whether
 exactly that was lost which a new leader did not have (analysis.frames.elections);
 `misplaced-replicas = "0"`, whether each replica was where Kafka's rule puts it when the load began
-(analysis.run_facts.placement). That no record was acknowledged alone is known only where each ack
-arrived while somebody saw the ISR (analysis.measures.leadership). And levels:
+(analysis.causes.run_facts.placement). That no record was acknowledged alone is known only where
+each ack arrived while somebody saw the ISR (analysis.measures.leadership). And levels:
 `ack-p99-ms = "<= 500"` and `delivery-p99-ms = "<= 1000"`, the latencies of the report
 (analysis.measures.latency_and_rates), and `error-share = "<= 1 %"`, how many of all sends failed or
 ended in doubt; what clients aborted on purpose did not.

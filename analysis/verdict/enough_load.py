@@ -32,17 +32,15 @@ Pure functions of the run and what `analysis.measures.work_done` counted.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
+from analysis.causes.run_facts.faults import Happened
 from analysis.measures.work_done import SHORT_NS, SHORTLY_NS, Work
-from analysis.run_facts.faults import Happened
 from analysis.stored.stored_run import Run
+from analysis.stored.table_rows import Fault
 from analysis.verdict.naming import called, kind_of
 from analysis.verdict.own_time import free_ns, line_of, taken
 from harness.model.client_settings import acks_of
 from harness.model.worker_kinds import KINDS
-
-Fault = Mapping[str, Any]
 
 
 def load_doubts(run: Run, counts: Mapping[str, int], work: Work) -> Iterator[str]:
@@ -62,7 +60,7 @@ def load_doubts(run: Run, counts: Mapping[str, int], work: Work) -> Iterator[str
 
 
 def _failed_for_no_reason(sends: int, work: Work) -> Iterator[str]:
-    refused, unanswered = work.total("refused"), work.total("unexplained")
+    refused, unanswered = work.refused, work.unexplained
     if 2 * refused > sends:
         yield f"{refused:,} of {sends:,} sends were refused by the client and never left it"
     elif 2 * unanswered > sends:
@@ -98,7 +96,7 @@ def _faults_without_load(run: Run, work: Work) -> Iterator[str]:
         if not (_stops_the_load(happened, fault) and _late(run, fault))
     ]
     if unmet:
-        last = max(unmet, key=lambda fault: int(fault["heal_invoke_ns"]))
+        last = max(unmet, key=lambda fault: fault["heal_invoke_ns"] or 0)
         yield (
             f"no send was begun or outstanding after the healing of {called(last)} began, "
             f"at {run.seconds(last['heal_invoke_ns']):.1f} s"

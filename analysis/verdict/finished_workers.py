@@ -21,14 +21,14 @@ Pure functions of the run and what `analysis.measures.work_done` counted.
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from pydantic import ValidationError
 
+from analysis.causes.run_facts.faults import Happened
 from analysis.measures.work_done import Work
-from analysis.run_facts.faults import Happened
 from analysis.stored.stored_run import Run
+from analysis.stored.table_rows import Event, Fault
 from analysis.verdict.naming import kind_of
 from analysis.verdict.own_time import Stretch, free_ns, line_of, taken
 from harness.model.runs import json_text
@@ -82,7 +82,7 @@ def _by_itself(run: Run, process: str) -> bool:
     return code is not None and code > 0 and code - 128 not in ENDING
 
 
-def _in_its_time(run: Run, work: Work, process: str, fault: Mapping[str, Any]) -> bool:
+def _in_its_time(run: Run, work: Work, process: str, fault: Fault) -> bool:
     last_ns = work.last_ns(process)
     if not last_ns:
         return True  # nothing is known of when it died
@@ -150,7 +150,7 @@ def _not_named(run: Run) -> Iterator[str]:
                 yield f"worker {kind}-{number} is asked for by the scenario and left no history"
 
 
-def _counts_in(event: Mapping[str, Any]) -> dict[str, int]:
+def _counts_in(event: Event) -> dict[str, int]:
     """The numbers in a worker's `end`."""
     try:
         told = json_text.loads(event["text"] or "{}")
@@ -159,7 +159,7 @@ def _counts_in(event: Mapping[str, Any]) -> dict[str, int]:
     return {k: n for k, n in told.items() if isinstance(n, int)} if isinstance(told, dict) else {}
 
 
-def miscounted(event: Mapping[str, Any], work: Work) -> Iterator[str]:
+def miscounted(event: Event, work: Work) -> Iterator[str]:
     """What a worker's `end` counts otherwise than its table."""
     process, counted = event["process"], _counts_in(event)
     acked = work.count(process, "send", ended="ok")

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from analysis.anomalies import BY_NAME
 from analysis.causes.kinds import Kind
@@ -29,6 +29,8 @@ from analysis.verdict.demands import (
     level_words,
 )
 from harness.model.exit_codes import INVALID, UNKNOWN, VALID
+from harness.model.runs.report import Latencies, Quantiles
+from harness.model.runs.report_course import Absence
 from harness.model.sections.expect import ALONE, COUNTS, GAPS, ISR_TIMES, QUANTILES, SHARES
 
 EXIT_CODES = {"valid": VALID, "invalid": INVALID, "unknown": UNKNOWN}
@@ -125,7 +127,7 @@ class Level:
 class Verdict:
     """The verdict with its reasons: of all convictions or, without any, of all doubts."""
 
-    name: str
+    name: Literal["valid", "invalid", "unknown"]
     reasons: tuple[str, ...]
 
     @property
@@ -189,7 +191,7 @@ def judge_gaps(
 
 
 def judge_isr_times(
-    absences: Sequence[Mapping[str, Any]],
+    absences: Sequence[Absence],
     demands: Mapping[str, Demand],
     doubts: tuple[str, ...],
 ) -> dict[str, Gap]:
@@ -200,7 +202,8 @@ def judge_isr_times(
         if name not in demands:
             continue
         demand, known = demands[name], not doubts
-        times = [row[key] for row in absences if row[key] is not None]
+        told = [getattr(absence, key) for absence in absences]
+        times = [time for time in told if time is not None]
         met = [demand.met(time, known=True) for time in times]
         sure = False if False in met else True if times and known else None
         found[name] = Gap(
@@ -238,13 +241,16 @@ def judge_counts(
 
 def judge_levels(
     counts: Mapping[str, int],
-    latency_ms: Mapping[str, Mapping[str, float] | None],
+    latency: Latencies,
     demands: Mapping[str, Demand],
     doubts: tuple[str, ...],
 ) -> dict[str, Level]:
     """The demanded latencies and shares, of the report's `counts` and `latency_ms`. With any doubt
     they are neither met nor broken: what nobody saw could make them larger or smaller."""
-    seen = {name: (latency_ms[whose] or {}).get("p99") for name, whose in QUANTILES.items()}
+    seen: dict[str, float | None] = {}
+    for name, whose in QUANTILES.items():
+        quantiles: Quantiles | None = getattr(latency, whose)
+        seen[name] = quantiles.p99 if quantiles else None
     seen |= dict.fromkeys(SHARES, _error_percent(counts))
     found = {}
     for name, level in seen.items():

@@ -15,13 +15,13 @@ Pure functions of the run.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any
 
+from analysis.causes.run_facts.faults import Happened
 from analysis.measures.work_done import FOREVER_NS
-from analysis.run_facts.faults import Happened
 from analysis.stored.stored_run import Run
+from analysis.stored.table_rows import Fault
 
 Stretch = tuple[int, int]  # from, to
 AT_ONCE_NS = 10**9
@@ -34,9 +34,7 @@ def line_of(process: str) -> str:
     return found[0] if found else process
 
 
-def taken(
-    run: Run, line: str, by: Callable[[Mapping[str, Any]], bool] = lambda _: True
-) -> list[Stretch]:
+def taken(run: Run, line: str, by: Callable[[Fault], bool] = lambda _: True) -> list[Stretch]:
     """When faults (all, or those that `by` tells) held a line's workers, or one had died."""
     hit = [
         (int(fault["invoke_ns"]), int(fault["heal_ok_ns"] or FOREVER_NS))

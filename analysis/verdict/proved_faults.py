@@ -17,8 +17,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from analysis.run_facts.faults import view_before
+from analysis.causes.run_facts.faults import view_before
 from analysis.stored.stored_run import Run
+from analysis.stored.table_rows import Fault
 from analysis.verdict.naming import called
 from harness.model.target_roles import Moment, could_mean
 
@@ -40,7 +41,7 @@ def fault_doubts(run: Run) -> Iterator[str]:
             yield from _unproved(fault)
 
 
-def _planned(run: Run, step: Row, fault: Row) -> Iterator[str]:
+def _planned(run: Run, step: Row, fault: Fault) -> Iterator[str]:
     if (fault["verb"], fault["target"]) != (step["verb"], step["target"]):
         yield f"{called(step)} was planned, but {fault['verb']} {fault['target']} was injected"
     if not fault["nodes"]:
@@ -55,18 +56,18 @@ def _planned(run: Run, step: Row, fault: Row) -> Iterator[str]:
         )
 
 
-def _unproved(fault: Row) -> Iterator[str]:
+def _unproved(fault: Fault) -> Iterator[str]:
     if fault["ok_ns"] is None or not fault["evidence"]:
         yield f"{called(fault)} has no evidence that it took effect{_why(fault)}"
     elif fault["heal_ok_ns"] is None or not fault["heal_evidence"]:
         yield f"{called(fault)} has no evidence that it was healed{_why(fault)}"
 
 
-def _why(fault: Row) -> str:
+def _why(fault: Fault) -> str:
     return f": {fault['error']}" if fault["error"] else ""
 
 
-def _moment(run: Run, fault: Row) -> Moment:
+def _moment(run: Run, fault: Fault) -> Moment:
     """Who was who when the fault began, as far as its row tells."""
     before = view_before(fault)
     isr = (before.get("isr") or {}).get("0")

@@ -24,8 +24,9 @@ import pyarrow as pa
 
 from analysis.checks.run_row import run_row
 from analysis.frames import schema
-from analysis.permission import permission_of
+from analysis.stored.fact_rows import RunRow
 from analysis.stored.stored_run import EVENTS, open_run
+from analysis.verdict.permission import permission_of
 from bench.checker.coverage import ANOMALIES, MEASURES, Sql
 
 FILES = ("fates", "places", "steps", "order", "transactions", "groups")
@@ -76,13 +77,13 @@ class Answers:
     tables: Mapping[str, Sequence[Mapping[str, Any]]]  # of each query, its rows
 
 
-def facts_of(folder: Path) -> dict[str, Any]:
+def facts_of(folder: Path) -> RunRow:
     """What our driver tells Spark of a run."""
     run = open_run(folder)
     return run_row(run, permission_of(run).rows(run.load_start_ns))
 
 
-def ask(folder: Path, facts: Mapping[str, Any], evidence: Path, *, threads: int = 2) -> Answers:
+def ask(folder: Path, facts: RunRow, evidence: Path, *, threads: int = 2) -> Answers:
     """Ask everything; evidence goes below a folder that is not there yet."""
     with tempfile.TemporaryDirectory(prefix="duckdb-") as scratch, duckdb.connect() as connection:
         connection.execute(f"set threads = {threads}")

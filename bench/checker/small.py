@@ -34,8 +34,8 @@ AFTER_A_RUN = f"""
 import sys, time
 from pathlib import Path
 from analysis.spark.ahead import Ahead
-from analysis.job import check
-from analysis.train_archive import rehearse
+from analysis.job.job import check
+from analysis.job.train_archive import rehearse
 with Ahead(scratch=Path(sys.argv[1]), rehearsal=lambda: rehearse) as ahead:
     ahead.start()
     time.sleep({LEAD_S})
@@ -59,7 +59,7 @@ if sys.argv[2] == "as it comes":
     spark._SETTINGS.clear()
 if sys.argv[2] == "direct":
     jvm.archive_path = lambda: Path("/nonexistent")
-from analysis.job import check
+from analysis.job.job import check
 check([Path(sys.argv[1])])
 """
 STARTS = ("as it comes", "direct", "archive")

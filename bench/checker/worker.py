@@ -25,7 +25,7 @@ from unittest import mock
 from bench.checker.measure import cpu_s
 
 Task = Callable[[Path, bool], dict[str, Any]]
-# What is timed by itself, of analysis.job.
+# What is timed by itself, of analysis.job.job.
 APART = {"open": "open_run", "cycles": "cycles_of", "publish": "_publish"}
 
 
@@ -53,7 +53,7 @@ def _ours(operations: int) -> Iterator[dict[str, Task]]:
 
 def _check(spark: Any, folder: Path, by_uri: bool) -> dict[str, Any]:
     """`by_uri`: as a run in a store, which is staged first."""
-    from analysis import job  # noqa: PLC0415
+    from analysis.job import job  # noqa: PLC0415
 
     took: dict[str, float] = dict.fromkeys(APART.values(), 0.0)
     shuffled = _shuffled(spark)
@@ -61,7 +61,7 @@ def _check(spark: Any, folder: Path, by_uri: bool) -> dict[str, Any]:
         for name in APART.values():
             patched.enter_context(mock.patch.object(job, name, _timed(job, name, took)))
         report = job.check([folder.as_uri() if by_uri else folder], started=spark)[0]
-    counts = {name: each["count"] for name, each in report["anomalies"].items() if each["count"]}
+    counts = {name: each.count for name, each in report.anomalies.items() if each.count}
     return {
         "counts": counts,
         "shuffled": _shuffled(spark) - shuffled,
@@ -92,7 +92,7 @@ def _unscreened(spark: Any, folder: Path, _: bool) -> dict[str, Any]:
     from analysis.anomalies import ANOMALIES  # noqa: PLC0415
     from analysis.checks.rules import Rules  # noqa: PLC0415
     from analysis.frames.history import history_of  # noqa: PLC0415
-    from analysis.job import prepared  # noqa: PLC0415
+    from analysis.job.job import prepared  # noqa: PLC0415
     from analysis.remote.shared_place import SharedPlace  # noqa: PLC0415
     from analysis.stored.stored_run import open_run  # noqa: PLC0415
 
@@ -118,7 +118,7 @@ def _unscreened(spark: Any, folder: Path, _: bool) -> dict[str, Any]:
 def _duckdb() -> Iterator[dict[str, Task]]:
     from bench.checker import duckdb_side  # noqa: PLC0415
 
-    facts: dict[Path, dict[str, Any]] = {}
+    facts: dict[Path, Any] = {}
 
     def know(folder: Path, _: bool) -> dict[str, Any]:
         facts[folder] = duckdb_side.facts_of(folder)

@@ -57,8 +57,8 @@ TITLES = {
 
 
 def prepare_run(request: Request) -> Prepared:
-    """Resolve a request and validate its demands, whose names are the checker's."""
-    from analysis.run_facts.placement import placed_by_kafka
+    """A request resolved, its demands understood: they are the checker's words."""
+    from analysis.causes.run_facts.placement import placed_by_kafka
     from analysis.verdict.demands import DemandError, parse
 
     resolved = prepare(request)
@@ -223,7 +223,7 @@ class _Checker(contextlib.ExitStack):
 
 
 def _rehearsal() -> Rehearsal:
-    from analysis.train_archive import rehearse  # slow to import: in Spark's thread
+    from analysis.job.train_archive import rehearse  # slow to import: in Spark's thread
 
     return rehearse
 

@@ -56,7 +56,7 @@ def check_runs(
         _seal(here)
         if ahead is not None:
             ahead.wait_for_imports()
-        from analysis import job  # slow to import: meanwhile Spark starts
+        from analysis.job import job  # slow to import: meanwhile Spark starts
 
         try:
             places = [
@@ -70,7 +70,7 @@ def check_runs(
     codes = []
     for where, report in zip(folders, reports, strict=True):
         show_report(report, where, console)
-        codes.append(int(report["exit_code"]))
+        codes.append(report.exit_code or 0)
     show_how_many_valid(codes, len(folders), console)
     return worst(codes)
 

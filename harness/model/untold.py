@@ -6,7 +6,7 @@
     faults        what happened to the cluster, and who led
     a setting     what it was: neither excuses nor convicts, and is not told in words
 
-analysis.run_facts.untold says which findings rest on each.
+analysis.causes.run_facts.untold says which findings rest on each.
 """
 
 from __future__ import annotations

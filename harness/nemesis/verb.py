@@ -180,8 +180,8 @@ class Verb:
     def effects_at(self, target: Target, given: Mapping[str, Any]) -> Effects | None:
         """What a fault with these options can do; None: not known.
 
-        Effects that are no function are those at a node, from which those at a worker follow. A
-        controller loses no records, but metadata (analysis.run_facts.quorum_strikes).
+        Effects that are no function are those at a node, from which those at a worker follow. What
+        a controller loses are no records, but who may lead (`quorum_strikes` of analysis.causes).
         """
         if callable(self.effects):
             return self.effects(self.options.of(given), target)

@@ -246,7 +246,7 @@ def _make_actionlint() -> None:
 def _train_spark(python: Path) -> None:
     """A class archive for the checker's JVM, unless it is in the cache. Without it checks start
     slower, nothing else."""
-    train = [str(python), "-P", "-m", "analysis.train_archive"]
+    train = [str(python), "-P", "-m", "analysis.job.train_archive"]
     subprocess.run(train, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
 
 

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from analysis.job import check
+from analysis.job.job import check
 from harness.checkout import ROOT
 
 GOLDEN_RUNS = ROOT / "tests" / "golden"

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Iterable, Mapping, Sequence
 
 from analysis.causes.cause import Cause
-from analysis.permission import Permission
+from analysis.verdict.permission import Permission
 from tests.baseline.cells import CONFIGURATIONS, Case, cases
 from tests.baseline.permissions import permitted_in
 

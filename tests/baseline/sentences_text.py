@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from analysis.anomalies import NAMES as ANOMALIES
-from analysis.report.headline import Judged, faults_words, sentence
+from analysis.report.headline import faults_words, sentence
+from analysis.report.judged import Judged
 from analysis.verdict.judge import Tally, decide, judge
+from harness.model.runs.report_course import Window
 from harness.nemesis.targets import TARGETS
 from harness.nemesis.verbs import VERBS
 from tests.baseline.cells import (
@@ -61,7 +64,7 @@ Hit = tuple[str, str, int]  # a verb, its target, and how often
 
 def _words(*hits: Hit, nobody: Hit | None = None) -> str:
     """What happened in words; `nobody`: a fault that hit nobody."""
-    faults: list[Row] = []
+    faults: Any = []
     plan: list[Row] = []
     for step, (verb, target, times) in enumerate([*hits, *([nobody] if nobody else [])]):
         nodes = nodes_of(target) if target in TARGETS else (target,)
@@ -246,7 +249,7 @@ def _sentence(
         verdict=decide(judgements, doubts),
         judgements=judgements,
         doubts=doubts,
-        windows=windows,
+        windows=[Window.model_validate(window) for window in windows],
     )
     faults = run["faults"] * 10
     return sentence(judged, acked=acked, faults=faults, plan=run["plan"], threshold_ms=500.0)

@@ -9,11 +9,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from analysis.causes.run_facts.faults import Happened
+from analysis.causes.run_facts.kafka import Kafka, kafka_of
 from analysis.causes.seen import Seen
 from analysis.causes.states import partitions_of
-from analysis.permission import Permission, facts_in, permission
-from analysis.run_facts.faults import Happened
-from analysis.run_facts.kafka import Kafka, kafka_of
+from analysis.verdict.permission import Permission, facts_in, permission
 from harness.model.runs.old_runs import completed
 from tests.support.permitting import Record, judged
 

@@ -19,7 +19,7 @@ from unittest import mock
 import psutil
 import pyarrow.parquet as pq
 
-from analysis.job import check
+from analysis.job.job import check
 from harness import cli
 from harness.checkout import ROOT
 from harness.waiting import WaitTimeout, wait_until

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from analysis.anomalies import promised
 from analysis.causes.cause import Cause
-from analysis.permission import Permission
-from analysis.run_facts.configuration import Facts
+from analysis.causes.run_facts.configuration import Facts
+from analysis.verdict.permission import Permission
 
 # acks=all with an idempotent producer, clean elections, and a leader that was killed.
 SAFE = Facts(

@@ -64,7 +64,7 @@ def did(  # noqa: PLR0917
     from_ms: float = 0,
     to_ms: float = LOAD_MS,
     **more: Any,
-) -> dict[str, Any]:
+) -> Any:
     """A row of `work_done`."""
     times = {"first_ns": ns_of(from_ms), "last_ns": ns_of(to_ms)}
     loaded: dict[str, Any] = {"loaded_from_ns": None, "loaded_until_ns": None}
@@ -74,7 +74,7 @@ def did(  # noqa: PLR0917
     return {**row, **NOTHING, **more}
 
 
-def work(*rows: dict[str, Any]) -> Work:
+def work(*rows: Any) -> Work:
     """What the workers did."""
     return Work(rows=rows)
 

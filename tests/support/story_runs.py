@@ -65,7 +65,7 @@ class CheckedStories:
 
     def _check(self, tests: Sequence[str]) -> None:
         # Most of those who write stories need no Spark.
-        from analysis import job  # noqa: PLC0415
+        from analysis.job import job  # noqa: PLC0415
         from analysis.report import page  # noqa: PLC0415
 
         screens = _Screens()
@@ -78,7 +78,7 @@ class CheckedStories:
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(page, "render", lambda *_: "")  # megabytes, and none looks at it
                 patch.setattr(job, "screens", screens.look)
-                reports = job.check(paths)
+                reports = checked(paths)
             for test, report, path in zip(tests, reports, paths, strict=True):
                 missed = screens.missed(report)
                 wrong = AssertionError(f"no sign of {missed} was seen by the screen of {path}")
@@ -94,7 +94,7 @@ class _Screens:
         self._signs: dict[str, Collection[Any]] = {}  # by run_id; of plain ones
 
     def look(self, runs: Sequence[Any], facts: Mapping[str, Any], scratch: Path) -> None:
-        """In place of analysis.job's."""
+        """In place of analysis.job.job's."""
         from analysis.screens.several import screens  # noqa: PLC0415
 
         told = {run.run_id: screens([run], facts, scratch) for run in runs}
@@ -109,7 +109,14 @@ class _Screens:
         return [name for name in found if signs is not None and not BY_NAME[name].tables(signs)]
 
 
-def measured_rows(run: Any, measure: Any) -> list[dict[str, Any]]:
+def checked(places: Sequence[Path | str], **more: Any) -> list[dict[str, Any]]:
+    """The reports of a check (analysis.job.job.check), as their files have them."""
+    from analysis.job import job  # noqa: PLC0415  as above
+
+    return [report.written() for report in job.check(places, **more)]
+
+
+def measured_rows(run: Any, measure: Any) -> list[Any]:
     """What one measure says of an opened run: `measure` is its class, such as WorkDone."""
     from analysis.checks.run_row import run_row  # noqa: PLC0415  as above
     from analysis.stored.batches import batches  # noqa: PLC0415

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 from analysis.causes.cause import Cause
 from analysis.causes.kinds import BIT_WHEN_READ
+from analysis.causes.run_facts.faults import Row
 from analysis.causes.seen import Seen
-from analysis.run_facts.faults import Row
 
 
 def bit_causes(seen: Seen) -> Iterator[Cause]:

@@ -48,10 +48,10 @@ from analysis.causes.cause import Cause
 from analysis.causes.disks.flipped_bits import flipped
 from analysis.causes.disks.strike import ALWAYS, Led, Strike, led_anew, seen_before
 from analysis.causes.kinds import AFTER_STRIKE, LEADER_STRUCK, STRIKE
+from analysis.causes.run_facts.faults import Row, view_before
 from analysis.causes.seen import Seen
 from analysis.causes.settings import FLUSH, topic_values, unclean_allowed
 from analysis.causes.states import Hidden, Partition, State
-from analysis.run_facts.faults import Row, view_before
 
 Values = Callable[[Seen, str, int, int | None], frozenset[str]]  # analysis.causes.settings
 

@@ -8,7 +8,7 @@
     the same, but kafka2 was in the ISR until 9 s                            =>  nothing
     the same, but the controllers were healed, and level, at 8 s             =>  nothing
 
-A controller's lost disk (analysis.run_facts.quorum_strikes) permits nothing by itself. With
+A controller's lost disk (analysis.causes.run_facts.quorum_strikes) permits nothing by itself. With
 metadata that went back it permits what an unclean election does: a broker lacks what was acked
 since it was out of ISR and ELR, as they were before. It has that again once it has left the ISR and
 come back, or was in every ISR for the time of analysis.causes.leaders.replicated under a leader of
@@ -28,9 +28,9 @@ from analysis.causes.cause import Cause
 from analysis.causes.kinds import OLD_ISR, QUORUM_STRUCK
 from analysis.causes.leaders.isr_stays import isr_stays
 from analysis.causes.leaders.replicated import had_until
+from analysis.causes.run_facts.quorum_strikes import QuorumStrike, quorum_strikes
 from analysis.causes.seen import Seen
 from analysis.causes.states import Change, Hidden, Partition, State
-from analysis.run_facts.quorum_strikes import QuorumStrike, quorum_strikes
 
 
 def elections_by_an_old_isr(change: Change, partition: Partition, seen: Seen) -> Iterator[Cause]:

@@ -27,8 +27,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, pairwise
 
+from analysis.causes.run_facts.faults import Happened, Row
 from analysis.causes.states import Change, Partition, State
-from analysis.run_facts.faults import Happened, Row
 
 LAGS = 1.5
 Stretch = tuple[int, int | None]

@@ -37,6 +37,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.causes.kinds import INTERNAL
+from analysis.causes.run_facts.configuration import Facts
 from analysis.checks.anomaly import Anomaly
 from analysis.checks.promise import (
     EXACTLY_ONCE,
@@ -51,7 +52,6 @@ from analysis.checks.promise import (
 from analysis.frames.evidence import Rule, Tables
 from analysis.frames.operations import place_of
 from analysis.frames.signs import Sign
-from analysis.run_facts.configuration import Facts
 
 _EVER_NS = 2**63 - 1
 

@@ -24,15 +24,15 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
+from analysis.stored.fact_rows import OutdatedRow, SharedRow, UnownedRow
 from analysis.stored.settings import nanoseconds
 from analysis.stored.stored_run import Run
+from analysis.stored.table_rows import Event
 from harness.history.tables import partitions_named
 from harness.model.client_settings import of_one_generation
 from harness.model.worker_kinds import kind_named
 
-Event = Mapping[str, Any]
 TOLD = frozenset({"member", "assigned"})  # what tells a member's generation
 LIFE = frozenset({*TOLD, "revoked", "dies", "end"})
 SESSION_MS = 45_000  # session.timeout.ms, of librdkafka
@@ -55,7 +55,7 @@ class Stretch:
         return mine_first and (other.until_ns is None or self.from_ns < other.until_ns)
 
 
-def outdated(run: Run) -> list[dict[str, Any]]:
+def outdated(run: Run) -> list[OutdatedRow]:
     """Where members kept a generation when a newer one had been given out: rows of
     schema.OUTDATED."""
     members = lives(run)
@@ -74,7 +74,7 @@ def outdated(run: Run) -> list[dict[str, Any]]:
     ]
 
 
-def shared(run: Run) -> list[dict[str, Any]]:
+def shared(run: Run) -> list[SharedRow]:
     """Where two members owned a partition in one generation: rows of schema.SHARED."""
     owned = defaultdict[tuple[int | None, int], list[Stretch]](list)
     for events in lives(run).values():
@@ -93,7 +93,7 @@ def shared(run: Run) -> list[dict[str, Any]]:
     ]
 
 
-def unowned(run: Run) -> list[dict[str, Any]]:
+def unowned(run: Run) -> list[UnownedRow]:
     """Where a partition was nobody's in a generation that lasted: rows of schema.UNOWNED."""
     members = lives(run)
     named = (kind_named(each.process or "") for each in run.suspect)

@@ -55,6 +55,7 @@ from analysis.causes.kinds import (
     INTERNAL,
     UNSETTLED,
 )
+from analysis.causes.run_facts.configuration import Facts
 from analysis.checks.anomaly import Anomaly
 from analysis.checks.loss import ACKS_0, ACKS_1, LOST, is_owed
 from analysis.checks.promise import (
@@ -71,7 +72,6 @@ from analysis.checks.promise import (
 from analysis.frames.evidence import Rule, Tables
 from analysis.frames.operations import ACKED, UNKNOWN, is_send, place_of
 from analysis.frames.signs import Sign
-from analysis.run_facts.configuration import Facts
 
 COMMIT_ASKED = "commit-asked"
 

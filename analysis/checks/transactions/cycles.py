@@ -31,7 +31,7 @@ and the final read: 32 bytes for each of both.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from analysis.stored.columns import Numbers, whole_numbers
+from analysis.stored.fact_rows import CircularRow
 from analysis.stored.stored_run import Run
+from analysis.stored.table_rows import Event
 from analysis.stored.transactions.settled import ABORTED, COMMIT_ASKED, COMMITTED
 
 COLUMNS = ("process", "f", "type", "transaction", "partition", "value", "offset", "start_ns")
@@ -58,7 +60,7 @@ Edges = tuple[npt.NDArray[Any], npt.NDArray[Any]]  # from, to: numbers of nodes
 class Cycles:
     """What was found of one run: rows of schema.CIRCULAR, and how many transactions are what."""
 
-    rows: tuple[dict[str, Any], ...] = ()
+    rows: tuple[CircularRow, ...] = ()
     committed: int = 0
     in_write_circles: int = 0
     in_circles: int = 0  # of writes, readings or both
@@ -180,9 +182,7 @@ def _parts(group: pa.Table, numbers: dict[str, int]) -> Iterable[tuple[str, tupl
         yield f, (key, *(whole_numbers(mine, name) for name in columns))
 
 
-def cycles_in(
-    operations: Read, events: Iterable[Mapping[str, Any]], *, shows_committed: bool
-) -> Cycles:
+def cycles_in(operations: Read, events: Iterable[Event], *, shows_committed: bool) -> Cycles:
     """The cycles of these operations. `events`: the workers', of transactions; `shows_committed`:
     what the final read has was committed."""
     listed = list(events)
@@ -229,7 +229,7 @@ _NAMES = ("value", "partition", "offset", "start_ns")
 _WIDE = {"send": 2, "process": 1 + len(_NAMES)}  # columns
 
 
-def _nodes(events: Iterable[Mapping[str, Any]], processes: list[str]) -> _Nodes:
+def _nodes(events: Iterable[Event], processes: list[str]) -> _Nodes:
     numbers = {process: number for number, process in enumerate(processes)}
     asked, ended = dict[int, int](), dict[int, set[str]]()
     for event in (each for each in events if each["transaction"] is not None):
@@ -305,7 +305,7 @@ def _in_circles(found: Numbers | None) -> Mask:
 
 def _rows(
     readings: _Readings, found: Numbers | None, keys: Numbers, processes: list[str]
-) -> Iterable[dict[str, Any]]:
+) -> Iterable[CircularRow]:
     """A row for each transaction in a cycle of readings: the first record that it read in it, and
     the first of its own that was read in it."""
     if found is None:

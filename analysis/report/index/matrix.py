@@ -59,8 +59,8 @@ class Cell:
     @property
     def gap(self) -> str:
         """The median of the longest stretches without an ack."""
-        told = [run.gap_s for run in self.runs if run.gap_s is not None]
-        return seconds(statistics.median(told)) if told else MISSING
+        gaps = [run.gap_s for run in self.runs if run.gap_s is not None]
+        return seconds(statistics.median(gaps)) if gaps else MISSING
 
     @property
     def cap(self) -> str:
@@ -101,7 +101,7 @@ def matrix(runs: Sequence[Entry]) -> Matrix | None:
     )
 
 
-def told_settings(runs: Sequence[Entry]) -> list[str]:
+def settings_words(runs: Sequence[Entry]) -> list[str]:
     """Of each run of a scenario its settings in words: `acks=1, replication_factor=3`."""
     differing = _differing([run.settings for run in runs])
     more = differing if len(differing) <= SETTINGS_MAX else []
@@ -113,8 +113,8 @@ def told_settings(runs: Sequence[Entry]) -> list[str]:
 
 
 def _share(seen: Sequence[int | None]) -> str:
-    told = [each for each in seen if each is not None]
-    return f"{sum(map(bool, told))} of {len(told)}" if told else MISSING
+    known = [each for each in seen if each is not None]
+    return f"{sum(map(bool, known))} of {len(known)}" if known else MISSING
 
 
 def _differing(settings: Sequence[Mapping[str, str]]) -> list[str]:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from analysis.report.index.entries import Entry, Unshown
-from analysis.report.index.matrix import matrix, told_settings
+from analysis.report.index.matrix import matrix, settings_words
 from analysis.report.index.trend import VERDICTS, trend
 from analysis.report.parts.templates import environment, style
 
@@ -54,7 +54,7 @@ def _section(scenario: str, runs: Sequence[Entry]) -> dict[str, Any]:
     return {
         "scenario": scenario,
         "title": runs[0].title,
-        "runs": list(zip(ordered, told_settings(ordered), strict=True)),
+        "runs": list(zip(ordered, settings_words(ordered), strict=True)),
         "trend": trend(runs),
         "matrix": matrix(runs),
     }

@@ -36,13 +36,13 @@ def trend(runs: Sequence[Entry]) -> list[Night]:
 
 def _night(day: str, runs: Sequence[Entry]) -> Night:
     ends = Counter(run.verdict for run in runs)
-    told = [f"{ends[verdict]} {verdict}" for verdict in VERDICTS if ends[verdict]]
+    counts = [f"{ends[verdict]} {verdict}" for verdict in VERDICTS if ends[verdict]]
     losses = [run.lost for run in runs if run.lost is not None]
     of_them = f"{sum(losses)} of {len(losses)} lost records" if losses else "losses not known"
     gaps_s = [run.gap_s for run in runs if run.gap_s is not None]
     gap = f", write gap {statistics.median(gaps_s):.1f} s" if gaps_s else ""
     return Night(
-        words=f"{day}: {', '.join(told)}; {of_them}{gap}",
+        words=f"{day}: {', '.join(counts)}; {of_them}{gap}",
         parts=tuple((verdict, ends[verdict] / len(runs)) for verdict in VERDICTS if ends[verdict]),
         lost=sum(losses) / len(losses) if losses else 0.0,
         href=runs[-1].href("report.html"),

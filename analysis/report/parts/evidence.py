@@ -170,9 +170,9 @@ def _by_cause(
         parts.append((f"{many:,} that nothing that happened permits", "", mine.pop(FORBIDDEN, [])))
     for number, share in enumerate(causes):
         own, cause = mine.pop(number, []), share.cause
-        told = {row[BLAME] for row in own}
+        blames = {row[BLAME] for row in own}
         words = f"{cause.words}, at {wording.moment(cause.at_s)}"
-        words = told.pop() if len(told) == 1 else words
+        words = blames.pop() if len(blames) == 1 else words
         why = "" if share.judged == "permitted" else f"in doubt: {wording.plain(cause.why)}"
         parts.append((f"{share.many:,} {did} {words}", why, own))
     others = [(f"{did} {words or 'nothing that is known'}", "", own) for words, own in mine.items()]

@@ -16,7 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from analysis.report.build import AnomalyFinding, Found
+from analysis.measures.drawn_sends import Point
+from analysis.report.found import AnomalyFinding, Found
 from analysis.stored.stored_run import Run
 from analysis.stored.value_texts import texts_of
 from harness.model.untold import BEGINS, READ_TIMES
@@ -29,19 +30,19 @@ _READ: Final = ("delivered_ns", "delivered_s")
 _HAPPENED: Final = ("time_ns", "time_s", "acked_ns", "acked_s", "lasted_s")
 
 
-def timeline_as_told(run: Run, timeline: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+def shown_timeline(run: Run, timeline: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
     """Its rows without latencies that nobody told; none where no time is told."""
     if BEGINS not in run.untold:
         return timeline
     return [] if _is_timeless(run) else [_without(_QUANTILES, row) for row in timeline]
 
 
-def sends_as_told(run: Run, sends: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+def shown_sends(run: Run, sends: Sequence[Point]) -> Sequence[Point]:
     """The single sends that are drawn, where it is told when they began."""
     return () if BEGINS in run.untold else sends
 
 
-def found_as_told(run: Run, found: Found) -> Found:
+def shown_findings(run: Run, found: Found) -> Found:
     """What was found in an imported run without what its history does not tell, and with texts."""
     found = _with_texts(run, found)
     without = _untold_times(run)

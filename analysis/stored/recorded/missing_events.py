@@ -31,11 +31,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from analysis.stored.columns import format_of, nulls, statistics
+from analysis.stored.table_rows import Event
 from harness.history.tables import partitions_named
 from harness.model.runs import json_text
 from harness.model.worker_kinds import kind_named
 
-Event = Mapping[str, Any]
 OUTCOMES = frozenset({"committed", "aborted", "unknown"})
 ASKED = {"committed": "commit-asked", "aborted": "abort-asked"}
 NO_VALUE = ("unparsable", "corrupt-payload")

@@ -16,13 +16,13 @@ Cannot see: missing rows at a table's end; its worker's `end` counts those
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.stored.recorded.rows import ANOTHER_TIME, EVER_NS, Span, within
+from analysis.stored.table_rows import Finding
 from harness.history.record_format import F_NAMES, OPTIONAL, TYPE_NAMES
 from harness.history.stored_tables import all_are
 
@@ -183,7 +183,7 @@ class Numbered:
         return "its sends are not of one value after the other" if self._values_missing else None
 
 
-def dropped_slots(findings: Iterable[Mapping[str, Any]], process: str) -> int | None:
+def dropped_slots(findings: Iterable[Finding], process: str) -> int | None:
     """How many slots of a worker sealing has left out; None where nobody knows."""
     mine = [finding for finding in findings if finding["process"] == process]
     if any(finding["kind"] not in ("torn", "bad-record", "no-end", "bad-line") for finding in mine):

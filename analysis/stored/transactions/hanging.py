@@ -13,11 +13,12 @@ are delivered."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
+from analysis.stored.fact_rows import HangingRow
 from analysis.stored.settings import nanoseconds
 from analysis.stored.stored_run import Run
+from analysis.stored.table_rows import Event
 from harness.model.effects import Effects
 
 ENDED = ("committed", "aborted")
@@ -37,7 +38,7 @@ def ended_by_ns(run: Run) -> int:
     )
     looked_ns += int(_skew_ns(run))
     healed_ns = max((int(fault["heal_ok_ns"] or 0) for fault in run.faults), default=0)
-    last: dict[tuple[str, int], Mapping[str, Any]] = {}
+    last: dict[tuple[str, int], Event] = {}
     for event in sorted(run.events, key=lambda each: int(each["time_ns"])):
         if event["event"] == "transaction":
             last[event["process"], event["transaction"]] = event
@@ -56,7 +57,7 @@ def _skew_ns(run: Run) -> float:
     return (max([0.0, *skews]) - min([0.0, *skews])) * 1e9
 
 
-def hanging(run: Run) -> Iterator[dict[str, Any]]:
+def hanging(run: Run) -> Iterator[HangingRow]:
     """Where the last stable offset stood below the end of a partition when it was read last, though
     no transaction can have been open any more: rows of schema.HANGING."""
     if not run.tells_transactions or any(fault["heal_ok_ns"] is None for fault in run.faults):
@@ -65,6 +66,6 @@ def hanging(run: Run) -> Iterator[dict[str, Any]]:
     ended_ns = ended_by_ns(run)
     for partition, end in sorted(last.items()):
         stable, high = end["committed_end"], end["uncommitted_end"]
-        asked_ns = end["time_ns"] if end.get("since_ns") is None else end["since_ns"]
-        if None not in (stable, high) and stable < high and asked_ns > ended_ns:
+        asked_ns = end["time_ns"] if (since_ns := end.get("since_ns")) is None else since_ns
+        if stable is not None and high is not None and stable < high and asked_ns > ended_ns:
             yield {"partition": partition, "offset": stable, "time_ns": asked_ns}

@@ -19,26 +19,25 @@ The driver reads this for runs with a strike or an unclean election.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
-from typing import Any
 from zlib import crc32
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
+from analysis.stored.fact_rows import SettledRow
 from analysis.stored.stored_run import Run
+from analysis.stored.table_rows import Event
 from harness.history.tables import OPERATION_COLUMNS, schema
 
 READINGS = ("read", "lookup", "poll")
 TRANSACTION = ["process", "transaction"]
 COMMIT_ASKED, COMMITTED, ABORTED = "commit-asked", "committed", "aborted"
 LAST = 2**31 - 1
-
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +56,7 @@ class Settled:
 
     traces: tuple[Trace, ...] = ()
 
-    def before(self, time_ns: int) -> list[dict[str, Any]]:
+    def before(self, time_ns: int) -> list[SettledRow]:
         """The last transactions that were settled before a moment: rows of schema.SETTLED."""
         last: dict[tuple[str, int | None], int] = {}
         for trace in self.traces:
@@ -94,10 +93,10 @@ def _operations(files: Iterable[Path], columns: list[str], which: ds.Expression)
     return every.to_table(columns=columns, filter=which)
 
 
-def _next_clients(events: Iterable[Row]) -> Iterator[Trace]:
+def _next_clients(events: Iterable[Event]) -> Iterator[Trace]:
     """The first transaction of each client that took over: of a worker's next one, and of the
     worker in its place, producer-0-2 after producer-0."""
-    first: dict[tuple[str, int | None], Row] = {}
+    first: dict[tuple[str, int | None], Event] = {}
     for event in sorted(events, key=lambda each: int(each["time_ns"])):
         if event["name"] == "begun" and event["transaction"] is not None:
             first.setdefault((event["process"], event["instance"]), event)
@@ -133,7 +132,7 @@ def _readings_of(files: Iterable[Path], sends: pa.Table) -> pa.Table:
     return by_transaction.aggregate([("end_ns_min", "min")])
 
 
-def _readings(first: pa.Table, events: Iterable[Row]) -> Iterator[Trace]:
+def _readings(first: pa.Table, events: Iterable[Event]) -> Iterator[Trace]:
     names: dict[tuple[str, int], set[str]] = {}
     for event in events:
         names.setdefault((event["process"], event["transaction"]), set()).add(event["name"])

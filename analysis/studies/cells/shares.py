@@ -12,7 +12,8 @@ from collections.abc import Sequence
 
 from scipy.stats import norm
 
-from harness.model.runs.ledger import Line, has_digest
+from harness.model.runs.ledger import has_digest
+from harness.model.runs.ledger_line import Line
 
 UNKNOWN = "unknown"
 NOT_CALM = "not measured calm"
@@ -86,8 +87,7 @@ def pressure(line: Line) -> float | None:
     """Percent of the time of its load in which something waited for a CPU; of the whole run, its
     start too, in lines from before loads had their own; None: not recorded."""
     starved = line.get("starved_in_load") or (line.get("host") or {}).get("cpu_starvation") or {}
-    percent: float | None = starved.get("pressure_some_percent")
-    return percent
+    return starved.get("pressure_some_percent")
 
 
 def calm(lines: Sequence[Line]) -> list[Line]:
@@ -95,6 +95,11 @@ def calm(lines: Sequence[Line]) -> list[Line]:
     return [
         line for line in lines if (found := pressure(line)) is not None and found <= CALM_PERCENT
     ]
+
+
+def kafkas(lines: Sequence[Line]) -> list[str]:
+    """The releases of Kafka that they are of."""
+    return sorted({kafka for line in lines if (kafka := line.get("kafka"))})
 
 
 def by_age(lines: Sequence[Line]) -> tuple[list[Line], list[Line]]:
@@ -128,7 +133,11 @@ def counts(lines: Sequence[Line], anomaly: str) -> list[int]:
 
 def calm_gaps_s(lines: Sequence[Line], kind: str = "produce") -> list[float]:
     """Of checked runs the longest stretch without an ack (or a read: consume) of each calm one."""
-    return [max(line[f"{kind}_gaps_s"], default=0.0) for line in calm(lines)]
+    reads = kind == "consume"
+    return [
+        max(line["consume_gaps_s"] if reads else line["produce_gaps_s"], default=0.0)
+        for line in calm(lines)
+    ]
 
 
 def middle_gap(lines: Sequence[Line], kind: str = "produce", digits: int = 2) -> str:

@@ -23,7 +23,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.studies.cells.shares import UNKNOWN, affected, checked
-from harness.model.runs.ledger import CALIBRATED, ENDED, STARTED, Line, Lines, Name, name_of
+from harness.model.runs.ledger import CALIBRATED, ENDED, STARTED, Lines, Name, name_of
+from harness.model.runs.ledger_line import Line
 
 LEAST = 1.0  # hits, and misses, to be expected of a sitting of a cell
 FEW = 5  # below so many sittings no share is said to hold for others

@@ -25,7 +25,7 @@ from rich.console import Console
 from harness.commands.carry_out import carry_out_run, prepare_run
 from harness.commands.check_runs import check_runs
 from harness.model.exit_codes import FAILED, INTERRUPTED, INVALID, VALID
-from harness.model.runs import json_text
+from harness.model.runs.report import read_report
 from harness.model.runs.run_folder import RunFolder
 from harness.run.progress import Screen
 from harness.scenario.prepare import Request
@@ -93,8 +93,7 @@ def _anomaly_counts(folder: RunFolder) -> dict[str, int]:
     file = folder.path / "report.json"
     if not file.is_file():
         return {}
-    report = json_text.loads(json_text.read_bytes(file))
-    return {name: int(anomaly["count"]) for name, anomaly in report["anomalies"].items()}
+    return {name: finding.count for name, finding in read_report(file).anomalies.items()}
 
 
 @contextmanager

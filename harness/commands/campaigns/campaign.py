@@ -182,7 +182,7 @@ def supersede(
     """Take the runs of these cells, on the backends and in the ledger of the options, out of the
     count. Raises ScenarioError, before anything is written, for a cell without runs that count."""
     from harness.commands.campaigns.file import of, read_campaign
-    from harness.model.runs.ledger import NAMES, SUPERSEDED, Ledger, name_of
+    from harness.model.runs.ledger import Ledger, name_of, superseded
     from harness.model.scenario import ScenarioError
     from harness.run.progress import Screen
 
@@ -201,12 +201,8 @@ def supersede(
                     f"--supersede {cell}: {data} has no run of it that counts; it has those "
                     f"of {', '.join(dict.fromkeys(line['cell'] for line in lines)) or 'nothing'}"
                 )
-        superseded = [
-            dict(zip(NAMES, name_of(line), strict=True)) for line in lines if line["cell"] in cells
-        ]
-        for names in superseded:
-            opened.add({"event": SUPERSEDED, **names, "reason": why.strip()})
-    Screen(console).say(
-        f"{', '.join(cells)}: {len(superseded)} of the runs count no more: {why.strip()}"
-    )
+        told = [superseded(line, why.strip()) for line in mine if line["cell"] in cells]
+        for line in told:
+            opened.add(line)
+    Screen(console).say(f"{', '.join(cells)}: {len(told)} of the runs count no more: {why.strip()}")
     return VALID

@@ -12,12 +12,13 @@ older releases did not write: versions, settings, what is forbidden, the letters
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import TypeAdapter, ValidationError
 from rich.console import Console
 from rich.table import Table
 
@@ -34,7 +35,8 @@ from analysis.studies.pages import markdown_table
 from harness.commands.campaigns.lines import line_of
 from harness.commands.closing_table import plain
 from harness.model.exit_codes import INVALID, VALID
-from harness.model.runs.ledger import LedgerError, Line, Lines, has_digest, read
+from harness.model.runs.ledger import LedgerError, Lines, has_digest, read
+from harness.model.runs.ledger_line import Line
 from harness.model.runs.run_folder import RunFolder, StoreError, errors_told, runs_below
 from harness.model.runs.run_record import problem_of
 
@@ -56,45 +58,9 @@ class Comparison:
         return INVALID if self.alarms else VALID
 
 
-_Count = Annotated[int, Field(ge=0, le=2**63 - 1)]  # as large as tables show
-_Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-_STRICT = ConfigDict(strict=True)  # refuses the text "3" as a number
-
-
-class Starved(BaseModel):
-    """How long a run waited for a CPU."""
-
-    model_config = _STRICT
-    pressure_some_percent: _Number | None = None
-
-
-class Host(BaseModel):
-    """The same, in older lines: for the whole run."""
-
-    model_config = _STRICT
-    cpu_starvation: Starved | None = None
-
-
-# The compared fields of a line and their types; others are ignored.
-_OF_ALL: Mapping[str, Any] = {
-    "configuration": (str, ""),
-    "settings": (dict[str, Any] | None, None),
-    "versions": (dict[str, str | None], {}),
-    "starved_in_load": (Starved | None, None),
-    "host": (Host | None, None),
-}
-_OF_CHECKED: Mapping[str, Any] = {
-    "verdict": (Literal["valid", "invalid", "unknown"], ...),
-    "anomalies": (dict[str, _Count], ...),
-    "forbidden": (list[str], []),
-    "produce_gaps_s": (list[_Number], ...),
-    "consume_gaps_s": (list[_Number], ...),
-    "cap": (dict[str, Any] | None, None),
-}
-_Ended = create_model("Ended", __config__=_STRICT, **_OF_ALL)  # without a report
-_Checked = create_model("Checked", __base__=_Ended, **_OF_CHECKED)
-
-
+_LINE: Final = TypeAdapter(Line)
+# What a line of a checked run must have to be compared.
+_OF_CHECKED: Final = ("verdict", "anomalies", "produce_gaps_s", "consume_gaps_s")
 HEADS = ("cell", "runs", "with loss", "with duplicates", "no ack for, s", "would show")
 
 
@@ -184,21 +150,25 @@ def _sound(path: Path, ledger: Lines) -> list[Line]:
     one is not looked at."""
     numbers = {id(line): number for number, line in enumerate(ledger.all, 1)}
     for line in ledger.standing:
-        try:
-            _require_sound(line)
-        except ValidationError as error:
+        if why := _unsound(line):
             raise LedgerError(
-                f"{path}: line {numbers[id(line)]}: {problem_of(error)}: put back the file as "
-                "git or a backup has it"
-            ) from None
+                f"{path}: line {numbers[id(line)]}: {why}: put back the file as git or a backup "
+                "has it"
+            )
     return list(ledger.standing)
 
 
-def _require_sound(line: Line) -> None:
-    """Raise ValidationError for a line that cannot be compared."""
-    # A verdict without anomalies is the campaign's own: no report, and the calibration failed.
-    checked = "anomalies" in line or ("verdict" in line and "judged" not in line)
-    (_Checked if checked else _Ended).model_validate(line)
+def _unsound(line: Line) -> str | None:
+    """Why a line cannot be compared."""
+    # A verdict alone is a campaign's own, of a run without a report whose calibration failed.
+    is_checked = "anomalies" in line or ("verdict" in line and "judged" not in line)
+    if lacks := [key for key in _OF_CHECKED if is_checked and key not in line]:
+        return f"{lacks[0]} is missing"
+    try:
+        _LINE.validate_python(line, strict=True)
+    except ValidationError as error:
+        return problem_of(error)
+    return None
 
 
 def _line(folder: RunFolder) -> Line | None:
@@ -207,29 +177,28 @@ def _line(folder: RunFolder) -> Line | None:
         return None
     folder.refuse_links()
     record = folder.read()
-    try:
-        result = line_of(folder)
-        _Checked.model_validate(result)
-    except (LookupError, TypeError, ValueError, AttributeError):
-        raise StoreError(
-            f"{folder.path / 'report.json'}: not what a check of this release writes: check the "
-            "run again"
-        ) from None
-    return {
+    names: Line = {
         "cell": record.scenario.name,
         "backend": record.backend,
         "seed": record.seed,
-        "started_utc": record.started_utc,
-        **result,
+        "started_utc": record.started_utc or "",
     }
+    with suppress(LookupError, ValueError):
+        line: Line = {**names, **line_of(folder)}
+        if _unsound(line) is None:
+            return line
+    raise StoreError(
+        f"{folder.path / 'report.json'}: not what a check of this release writes: check the run "
+        "again"
+    )
 
 
 def _what_differs(compared: Compared, old: Sequence[Line], new: Sequence[Line]) -> Iterator[str]:
     """A sentence for each difference of versions and settings."""
     recorded = {
-        str(line["configuration"]): line["settings"]
+        line["configuration"]: settings
         for line in [*old, *new]
-        if has_digest(line) and line.get("settings")
+        if has_digest(line) and (settings := line.get("settings"))
     }
     for words in versions_that_differ(old, new):
         yield f"versions {words}"

@@ -42,16 +42,15 @@ from harness.model.runs.configuration import digest_of, settings_of
 from harness.model.runs.ledger import (
     CALIBRATED,
     ENDED,
-    NAMES,
     STARTED,
-    SUPERSEDED,
     Ledger,
-    Line,
     Lines,
     has_digest,
     name_of,
+    superseded,
     unreached_leaders,
 )
+from harness.model.runs.ledger_line import Line
 from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import Scenario, ScenarioError
 from harness.release import commit
@@ -129,9 +128,7 @@ def require_clean(data: Path) -> None:
         )
 
 
-def still_to_do(
-    plan: Campaign, standing: Iterable[Mapping[str, Any]], options: CampaignOptions
-) -> list[Todo]:
+def still_to_do(plan: Campaign, standing: Iterable[Line], options: CampaignOptions) -> list[Todo]:
     """The runs that the command is to make. Raises ScenarioError."""
     settings = backend_settings(options.settings)
     return missing(plan, standing, options.backends, settings, options.cells)
@@ -215,8 +212,7 @@ class Making:
     def calibrate(self, backends: Iterable[str], settings: Mapping[str, Any]) -> None:
         """Calibrate on each backend. Raises Interrupted."""
         for backend in backends:
-            names = {"cell": CALIBRATED, "backend": backend, "seed": self.plan.seed}
-            names["started_utc"] = datetime.now(UTC).isoformat()
+            began = datetime.now(UTC).isoformat()
             own = of_backend(backend, settings)
             calibration = calibrate(
                 Request(scenario="", seed=self.plan.seed, backend=backend, settings=own),
@@ -224,10 +220,20 @@ class Making:
                 tries=self.plan.tries,
                 console=self.console,
             )
-            why = calibration.why
-            outcome = {"met": why is None, "why": why, "runs": calibration.runs}
-            self._add({"event": CALIBRATED, **names, **outcome})
-            self.sittings[backend] = str(names["started_utc"])
+            why = found.why
+            self._add(
+                {
+                    "event": CALIBRATED,
+                    "cell": CALIBRATED,
+                    "backend": backend,
+                    "seed": self.plan.seed,
+                    "started_utc": began,
+                    "met": why is None,
+                    "why": why,
+                    "runs": found.runs,
+                }
+            )
+            self.sittings[backend] = began
             if why is not None:
                 self.doubts[backend] = why
                 Screen(self.console).say(f"the calibration failed: {why}", style="bold red")
@@ -279,14 +285,15 @@ class Making:
             code, folder = self._carried_out(run, since, failed=code == FAILED)
         if code in INTERRUPTED:
             return code, None
-        line = {"event": ENDED, **names, **lines.line_of(folder, code, run.cell)}
-        if all(line["configuration"] != other.get("configuration") for other in self.written):
+        line: Line = {"event": ENDED, **names, **lines.line_of(folder, code, attempt.cell)}
+        if all(line["configuration"] != other.get("configuration") for other in self.told):
             line["settings"] = settings_of(folder.read())
         if sitting := self.sittings.get(run.request.backend):
             line["sitting"] = sitting
-        if why := self.doubts.get(run.request.backend):
-            doubted = {"verdict": "unknown", "judged": line.get("verdict")}
-            line |= {**doubted, "reasons": [f"the calibration failed: {why}"]}
+        if why := self.doubts.get(attempt.request.backend):
+            line["judged"] = line.get("verdict")
+            line["verdict"] = "unknown"
+            line["reasons"] = [f"the calibration failed: {why}"]
             code = worst([code, UNKNOWN])
         self._add(line)
         return code, line
@@ -295,9 +302,8 @@ class Making:
         """Supersede a run without a result: it is made once more."""
         screen.say("it ended with 255 and shows no anomaly: once more", style="yellow")
         if line["began"]:
-            names = {key: line[key] for key in NAMES}
             why = "it ended with 255, shows no anomaly, and was tried again"
-            self._add({"event": SUPERSEDED, **names, "reason": why})
+            self._add(superseded(line, why))
 
     def _carried_out(
         self, attempt: Attempt, since: datetime | None, *, failed: bool

@@ -13,19 +13,19 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from harness.host import machine, system_packages
 from harness.model.exit_codes import FAILED, VALID
+from harness.model.runs.ledger_line import Line
 from harness.model.scenario import ScenarioError
 from harness.scenario.prepare import Request, command_line
 
 RUN_BYTES: Final = 3 * 2**30  # six JVMs, the workers and what they log
-Names = Mapping[str, Any]
 
 
 class Recordings(AbstractContextManager["Recordings"]):
@@ -44,12 +44,12 @@ class Recordings(AbstractContextManager["Recordings"]):
             process.terminate()
         self._pool.shutdown(wait=True)
 
-    def begin(self, request: Request, begun: Callable[[], Names]) -> Future[tuple[Names, int]]:
-        """Record a run as soon as there is room; `begun` is called then. The future has the result
-        of `begun` and the recording's exit code."""
+    def begin(self, request: Request, begun: Callable[[], Line]) -> Future[tuple[Line, int]]:
+        """Record a run as soon as there is room; `begun` is called then. Comes to what that gave,
+        and the exit code of the recording."""
         return self._pool.submit(self._record, request, begun)
 
-    def _record(self, request: Request, begun: Callable[[], Names]) -> tuple[Names, int]:
+    def _record(self, request: Request, begun: Callable[[], Line]) -> tuple[Line, int]:
         names = begun()
         self._results.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile("w+", dir=self._results) as said:

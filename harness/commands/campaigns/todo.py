@@ -14,6 +14,7 @@ from harness.commands.campaigns.file import of
 from harness.model.bounds import utc_of
 from harness.model.campaigns.campaign import Campaign, Cell
 from harness.model.runs.ledger import has_digest
+from harness.model.runs.ledger_line import Line
 from harness.model.runs.run_folder import RunFolder, StoreError
 from harness.model.runs.run_record import RunRecord
 from harness.model.scenario import ScenarioError
@@ -24,7 +25,7 @@ Todo = tuple[Cell, Request]
 
 def missing(
     campaign: Campaign,
-    done: Iterable[Mapping[str, Any]],
+    done: Iterable[Line],
     backends: Sequence[str] = (),
     settings: Mapping[str, Any] | None = None,
     patterns: Sequence[str] = (),
@@ -61,7 +62,7 @@ def _file(name: str) -> Path | None:
     return Path(name) if name else None
 
 
-def counting(campaign: Campaign, done: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def counting(campaign: Campaign, done: Iterable[Line]) -> list[Line]:
     """The finished runs that are among the repeats of their cells."""
     return [line for line in done if campaign.older == "count" or has_digest(line)]
 

@@ -13,7 +13,7 @@ def report(run: OneRun, results: Results = RESULTS) -> None:
     kafka-harness report study-1
     """
     from harness.commands.closing_table import show_report
-    from harness.model.runs import json_text
+    from harness.model.runs.report import read_report
     from harness.model.runs.run_folder import StoreError, errors_told, find_run
 
     folder = find_run(run, results)
@@ -23,7 +23,7 @@ def report(run: OneRun, results: Results = RESULTS) -> None:
         raise StoreError(f"{folder.path}: not checked yet: {check}")
     try:
         with errors_told(file), console.capture() as printed:
-            show_report(json_text.loads(json_text.read_bytes(file)), folder, console)
-    except (LookupError, TypeError, ValueError, AttributeError):
+            show_report(read_report(file), folder, console)
+    except (LookupError, ValueError):
         raise StoreError(f"{file}: not a report of this version: {check} makes it anew") from None
     console.file.write(printed.get())

@@ -160,9 +160,9 @@ def known(about: About) -> str:
     """The known configuration, as analysis.tables.findings takes it: the result of a check of a run
     without operations. Raises HistoryError."""
     from analysis.checks.run_row import run_row  # Spark is slow to import
-    from analysis.permission import permission_of  # and only needed here
     from analysis.stored.stored_run import open_run
     from analysis.tables.findings import Configuration
+    from analysis.verdict.permission import permission_of  # and only needed here
 
     nothing = Extent(start_ns=1, end_ns=1, topic=None, partitions=1, producers=1)
     with tempfile.TemporaryDirectory() as folder:

@@ -40,19 +40,18 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, cast
 
 from harness.model.bounds import utc_of
 from harness.model.runs import json_text
 from harness.model.runs.disk import disk_error
+from harness.model.runs.ledger_line import Line
 from harness.model.runs.run_folder import StoreError
 
-Line = Mapping[str, Any]
 Name = tuple[str, str, int, str]
 
 STARTED, ENDED, SUPERSEDED = "started", "ended", "superseded"
 CALIBRATED = "calibrated"
-NAMES = ("cell", "backend", "seed", "started_utc")
 # Clients find a new leader within seconds; one that no write reached for longer has lost its own.
 UNREACHED_S = 60.0
 
@@ -204,14 +203,17 @@ def unreached_leaders(line: Line) -> list[tuple[float, float]]:
     return [(gap, led) for gap, led in write_outages(line) if led is not None and led > UNREACHED_S]
 
 
+def superseded(line: Line, why: str) -> Line:
+    """The line that says that a run counts no more."""
+    cell, backend, seed, started_utc = name_of(line)
+    names: Line = {"cell": cell, "backend": backend, "seed": seed, "started_utc": started_utc}
+    return {"event": SUPERSEDED, **names, "reason": why}
+
+
 def name_of(line: Line) -> Name:
     """By what its run is known."""
-    return (
-        str(line["cell"]),
-        str(line.get("backend") or "local"),
-        int(line["seed"]),
-        str(line.get("started_utc") or ""),
-    )
+    backend, started_utc = line.get("backend") or "local", line.get("started_utc") or ""
+    return line["cell"], backend, line["seed"], started_utc
 
 
 @contextmanager
@@ -309,7 +311,7 @@ def _tells_of_a_run(text: bytes) -> bool:
     return isinstance(line, dict) and "cell" in line and "seed" in line
 
 
-def _line(path: Path, number: int, text: str) -> dict[str, Any]:
+def _line(path: Path, number: int, text: str) -> Line:
     """A line that says what a ledger's line says."""
     where = f"{path}: line {number}"
     try:
@@ -332,7 +334,7 @@ def _line(path: Path, number: int, text: str) -> dict[str, Any]:
             raise LedgerError(f"{where}: started_utc: a time in ISO 8601 is missing") from None
     if event == SUPERSEDED and not str(line.get("reason") or "").strip():
         raise LedgerError(f"{where}: reason: say in words why the run counts no more")
-    return line
+    return cast("Line", line)
 
 
 def _require_known(path: Path, lines: Sequence[Line]) -> None:

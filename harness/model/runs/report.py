@@ -12,10 +12,12 @@ docs/report.schema.json are made of the descriptions here.
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any, Final, Literal
 
 from pydantic import Field, StrictBool, StrictInt, StrictStr, ValidationError
 
+from harness.model.runs import json_text
 from harness.model.runs.report_course import (
     Cycles,
     FaultTold,
@@ -368,6 +370,11 @@ class Report(ReportPart):
     def text(self) -> str:
         """As report.json has it."""
         return json.dumps(self.written(), indent=1) + "\n"
+
+
+def read_report(file: Path) -> Report:
+    """The report in a file. Raises ValueError where it is none, and OSError."""
+    return report_of(json_text.loads(json_text.read_bytes(file)))
 
 
 def report_of(read: object) -> Report:

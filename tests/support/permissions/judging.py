@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from analysis.causes.run_facts.faults import Happened
+from analysis.causes.run_facts.kafka import Kafka, kafka_of
 from analysis.causes.seen import Seen
 from analysis.causes.states import partitions_of
-from analysis.permission import Permission, facts_in, permission
-from analysis.run_facts.faults import Happened
-from analysis.run_facts.kafka import Kafka, kafka_of
+from analysis.verdict.permission import Permission, facts_in, permission
 from tests.support.permissions.cluster import CONTROLLERS, ENSEMBLE, Cluster, Sent
 from tests.support.permissions.forgotten import LOOKS_EACH
 from tests.support.permissions.random_clusters import BROKERS

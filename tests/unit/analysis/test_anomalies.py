@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from analysis.anomalies import ANOMALIES, BY_NAME, NAMES, promised
-from analysis.run_facts.configuration import Facts
+from analysis.causes.run_facts.configuration import Facts
 from harness.checkout import DOCS
 from tests.support.permitting import SAFE
 

@@ -18,11 +18,13 @@ from typing import Any
 import pytest
 
 from analysis.anomalies import NAMES
-from analysis.permission import permission_of
+from analysis.measures.windows import WindowRow
 from analysis.report import junit, page
-from analysis.report.build import COUNTED, PAST, Found, no_finding, report
+from analysis.report.build import report
+from analysis.report.found import COUNTED, PAST, Found, no_finding
 from analysis.stored.run_files import CheckError, read_record
 from analysis.stored.stored_run import BUCKETS_MAX, Run, open_run
+from analysis.verdict.permission import permission_of
 from harness.checkout import ROOT
 from harness.model.runs.report import Report
 from harness.model.runs.run_folder import RunFolder
@@ -104,13 +106,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def made(run: Run) -> Report:
     """The run's report, after a check that found something."""
     start_ns = run.load_start_ns
-    window = {"kind": "produce", "partition": 0, "attempts": 3, "next_success_ns": None}
+    window: WindowRow = {
+        "kind": "produce",
+        "partition": 0,
+        "start_ns": start_ns,
+        "end_ns": start_ns + 10**9,
+        "next_success_ns": None,
+        "attempts": 3,
+    }
     found = Found(
         counts=dict.fromkeys((*COUNTED, *PAST), 3),
         ack_ms=[1.0] * 5,
         delivery_ms=None,
         findings={name: no_finding(name) for name in NAMES},
-        windows=[{**window, "start_ns": start_ns, "end_ns": start_ns + 10**9}],
+        windows=[window],
     )
     return report(run, found, permission_of(run))
 

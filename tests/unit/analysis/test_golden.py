@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.job import check
 from harness.checkout import ROOT
+from tests.support.story_runs import checked
 
 GOLDEN = ROOT / "tests" / "golden"
 KNOWN: dict[str, dict[str, Any]] = {
@@ -42,7 +42,7 @@ CAUSES: dict[str, dict[str, Any]] = {
 def reports(spark, tmp_path_factory) -> dict[str, dict[str, Any]]:
     folder = tmp_path_factory.mktemp("golden")
     paths = [shutil.copytree(GOLDEN / name, folder / name) for name in KNOWN]
-    return dict(zip(KNOWN, check(paths), strict=True))
+    return dict(zip(KNOWN, checked(paths), strict=True))
 
 
 @pytest.mark.parametrize("name", KNOWN)

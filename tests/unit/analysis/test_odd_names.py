@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from analysis import job
+from analysis.job import job
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, open_run
 from tests.support.histories import final_read, found, sent, story
-from tests.support.story_runs import write_story
+from tests.support.story_runs import checked, write_story
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,7 +27,7 @@ def test_a_folder_s_name_is_no_pattern_of_others(spark: SparkSession, tmp_path: 
     for number, (name, neighbour) in enumerate(PATTERNS.items()):
         runs.append(write_story(ONE_LOST, tmp_path / str(number) / name, f"told/{number}"))
         twins.append(write_story(WHOLE, tmp_path / str(number) / neighbour, f"told/twin-{number}"))
-    reports = job.check([*runs, *twins])
+    reports = checked([*runs, *twins])
 
     lost = [found(report, "lost") for report in reports]
     assert dict(zip(PATTERNS, lost, strict=False)) == {name: [2] for name in PATTERNS}
@@ -49,7 +49,7 @@ def test_what_cannot_be_opened_any_more_is_one_sentence(
     monkeypatch.setattr(job, "open_run", opened_and_gone)
 
     with pytest.raises(CheckError, match="its history cannot be read"):
-        job.check([write_story(WHOLE, tmp_path / "run", "told/run")])
+        checked([write_story(WHOLE, tmp_path / "run", "told/run")])
 
 
 def test_the_evidence_of_a_run_is_found_whatever_its_id(
@@ -57,11 +57,11 @@ def test_the_evidence_of_a_run_is_found_whatever_its_id(
 ) -> None:
     ids = [f"{50 * 'long'}/{50 * 'long'}", "told/\u00fcmlaut", "a=b/%2F"]
     runs = [write_story(ONE_LOST, tmp_path / str(n), run_id) for n, run_id in enumerate(ids)]
-    reports = job.check(runs)
+    reports = checked(runs)
 
     assert [found(report, "lost") for report in reports] == [[2]] * len(ids)
 
 
 def test_a_run_without_an_id_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CheckError, match="run_id is empty"):
-        job.check([write_story(ONE_LOST, tmp_path / "run", "")])
+        checked([write_story(ONE_LOST, tmp_path / "run", "")])

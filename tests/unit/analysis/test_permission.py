@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analysis.causes.kinds import AFTER_STRIKE
-from analysis.permission import permission_of
+from analysis.verdict.permission import permission_of
 from tests.support.histories import fault, final_read, sent
 from tests.support.stored_runs import run_of
 

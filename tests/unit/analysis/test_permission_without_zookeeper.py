@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from analysis.permission import permission_of
+from analysis.verdict.permission import permission_of
 from harness.model.runs.run_record import RecordError, parse
 from tests.support.histories import Part, fault, ns_of, view
 from tests.support.permitting import Record, judged

@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis import job
 from harness.checkout import DOCS, ROOT
+from tests.support.story_runs import checked
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,7 +25,7 @@ def test_the_sample_s_report_is_what_a_check_makes_of_it(
     shutil.rmtree(copy / "analysis")
     shown = (copy / "report.html").read_text()
 
-    [made] = job.check([copy])
+    [made] = checked([copy])
 
     assert made == json.loads((SAMPLE / "report.json").read_text())
     assert (copy / "report.html").read_text() == shown

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from analysis import job
 from analysis.report import page
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, open_run
@@ -24,6 +23,7 @@ from harness.history.record_format import HistoryError
 from harness.history.sealing import seal
 from harness.model.runs.run_folder import RunFolder, StoreError
 from tests.support.spoiled.files import contents, copy_of, files_of, flips, spoilings
+from tests.support.story_runs import checked
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -169,7 +169,7 @@ def test_no_spoiled_run_is_valid_or_convicted(
     for case, run in zip(chosen.values(), runs, strict=True):
         case.spoil(run / case.file)
         seal(run)
-    reports = job.check(runs)
+    reports = checked(runs)
 
     assert 10 <= len(chosen) <= 40
     for case, report in zip(chosen.values(), reports, strict=True):

@@ -37,7 +37,7 @@ PIN = Pin(
 )
 
 
-def mutant(old: str = "a or b", new: str = "a and b", file: str = "analysis/job.py") -> Mutant:
+def mutant(old: str = "a or b", new: str = "a and b", file: str = "analysis/job/job.py") -> Mutant:
     return Mutant(file=file, before=f"if x:\n    {old}\n", text=f"if x:\n    {new}\n")
 
 
@@ -85,7 +85,7 @@ def test_a_mutant_tells_what_changed() -> None:
     ("file", "folder"),
     [
         ("analysis/checks/loss.py", "tests/unit/analysis/checks"),
-        ("analysis/job.py", "tests/unit/analysis"),
+        ("analysis/job/job.py", "tests/unit/analysis"),
         ("analysis/nowhere/job.py", "tests/unit/analysis"),
         ("harness/history/sealing.py", "tests/unit/harness/history"),
         ("workloads/final_read.py", "tests/unit/workloads"),
@@ -307,7 +307,7 @@ def test_the_page_counts_and_lists_what_survived(tmp_path: Path) -> None:
     assert "| pinned | 0 of 0 | 0 | 0 | 0 |" in text
     assert "| `analysis/` | 3 of 4 | 2 | 1 | 1 |" in text
     assert (
-        "| `analysis/job.py`, line 2 | <code>a or b</code> | <code>a &#124; 2</code> "
+        "| `analysis/job/job.py`, line 2 | <code>a or b</code> | <code>a &#124; 2</code> "
         f"| {page.UNEXPLAINED} |"
     ) in text
     assert "<code>a &#124; 0</code>" not in text
@@ -323,7 +323,12 @@ def test_the_line_that_a_reason_is_about_is_there(reason: page.Reason) -> None:
 
 def test_a_survivor_with_a_reason_shows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     toml = tmp_path / "reasons.toml"
-    known = {"file": "analysis/job.py", "old": "a or b", "new": "a and b", "why": "the same here"}
+    known = {
+        "file": "analysis/job/job.py",
+        "old": "a or b",
+        "new": "a and b",
+        "why": "the same here",
+    }
     rows = "\n".join(f"{key} = {json.dumps(value)}" for key, value in known.items())
     toml.write_text(f"[[survivor]]\n{rows}\n")
     monkeypatch.setattr(page, "REASONS", toml)

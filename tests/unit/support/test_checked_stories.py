@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from analysis import job
+from analysis.job import job
 from tests.support import story_runs
 from tests.support.histories import final_read, sent, story
 from tests.support.story_runs import CheckedStories

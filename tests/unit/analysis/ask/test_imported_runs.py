@@ -13,7 +13,7 @@ import pytest
 import analysis
 from analysis.ask.asked import Asked
 from analysis.ask.stored_tables import AskError
-from analysis.job import check
+from analysis.job.job import check
 from harness.checkout import DOCS
 from tests.support.foreign_lines import acked, assigned, began, ended, imported_pair, read
 from tests.support.two_tables import TwoTables, at_the_end, run_of_tables, sent

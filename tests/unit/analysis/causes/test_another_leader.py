@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from analysis.permission import Permission
+from analysis.verdict.permission import Permission
 from tests.support.clusters import CONTROLLERS, Row, hit, kraft, led, seen_by, verdict
 
 LAG = {"replica.lag.time.max.ms": "1000"}

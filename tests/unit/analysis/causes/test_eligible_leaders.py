@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from analysis.permission import Permission
-from analysis.run_facts.kafka import Kafka
+from analysis.causes.run_facts.kafka import Kafka
+from analysis.verdict.permission import Permission
 from harness.model.sections.kafka_releases import ELR
 from tests.support.clusters import hit, kraft, led, seen_by, verdict
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from analysis.permission import Permission
-from analysis.run_facts.kafka import Kafka
+from analysis.causes.run_facts.kafka import Kafka
+from analysis.verdict.permission import Permission
 from tests.support.clusters import CONTROLLERS, hit, kraft, led, seen_by, verdict
 
 EMPTIED = hit("lose-disk", CONTROLLERS[:1], 60)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from analysis.permission import Permission
+from analysis.verdict.permission import Permission
 from tests.support.clusters import hit, led, seen_by, verdict
 
 BOTH = (led(1, 0, (1, 2)),)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from analysis.permission import Permission
+from analysis.verdict.permission import Permission
 from tests.support.clusters import hit, led, seen_by, verdict
 
 UNCLEAN = {"unclean.leader.election.enable": "true"}

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from analysis.causes.kinds import STRIKE
+from analysis.causes.run_facts.configuration import Facts
 from analysis.checks.anomaly import Anomaly, PromiseError
 from analysis.checks.promise import ALWAYS, OTHERWISE, Promise, forbidden, permitted, when
 from analysis.frames.evidence import by_value
-from analysis.run_facts.configuration import Facts
 from tests.support.permitting import SAFE
 
 UNLIKELY = permitted(when("acks=7", lambda facts: facts.acks == "7"), "Nobody says so.", "nobody")

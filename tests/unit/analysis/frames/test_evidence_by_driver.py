@@ -80,7 +80,7 @@ def a_state(random: Random) -> Row:
     }
 
 
-def a_settled(random: Random) -> Row:
+def a_settled(random: Random) -> Any:
     """Which transactions of a sender were settled."""
     sender, transaction = random.choice([3, 4]), random.choice([2, 4, 6])
     return {"sender": sender, "partition": maybe(random, 0, 1), "transaction": transaction}
@@ -92,7 +92,7 @@ def a_fault(random: Random, number: int) -> Row:
     return {"fault": number, "invoke_ns": since, "end_ns": end, "explains": True}
 
 
-def facts(random: Random, run_id: str) -> Row:
+def facts(random: Random, run_id: str) -> Any:
     """What the driver knows of a run."""
     drawn = sorted(
         (a_cause(random) for _ in range(random.randrange(6))), key=lambda c: not c[0].sure
@@ -110,7 +110,7 @@ def facts(random: Random, run_id: str) -> Row:
     }
 
 
-def known(random: Random) -> tuple[dict[str, Row], list[Row]]:
+def known(random: Random) -> tuple[dict[str, Any], list[Row]]:
     runs = {str(number): facts(random, str(number)) for number in range(RUNS)}
     return runs, [a_row(random, run_id) for run_id in runs for _ in range(ROWS)]
 

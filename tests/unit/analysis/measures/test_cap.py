@@ -38,9 +38,7 @@ def led(leader: str | None, ms: float, isr: tuple[str, ...] = THREE, partition: 
     return Part(table="views", rows=({**part.rows[0], "since_ns": ns_of(ms - 50)},), ms=ms)
 
 
-def of(
-    folder: Path, *parts: Part, gaps: list[dict[str, Any]], acks: str = "all", **record: Any
-) -> Availability:
+def of(folder: Path, *parts: Part, gaps: Any, acks: str = "all", **record: Any) -> Availability:
     """The availability of a run of these parts, kafka1 leading from the start on."""
     begin = [led("kafka1", -1000, partition=n) for n in range(record.get("partitions", 1))]
     said = {"server": SESSION, "acks": acks, **record}
@@ -266,7 +264,7 @@ def controlled(part: Part, by: str) -> Part:
 
 
 def beside_controllers(
-    folder: Path, *parts: Part, gaps: list[dict[str, Any]], topic: Any = None, **settings: Any
+    folder: Path, *parts: Part, gaps: Any, topic: Any = None, **settings: Any
 ) -> Availability:
     """The same of a run without ZooKeeper; `settings`: the controllers'."""
     begin = controlled(led("kafka1", -1000), "controller1")

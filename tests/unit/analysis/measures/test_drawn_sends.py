@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.measures.drawn_sends import DRAWS, EACH, _hashed, drawn, limits, points
+from analysis.measures.drawn_sends import DRAWS, EACH, Limits, Point, _hashed, drawn, limits, points
 from analysis.stored.batches import batches
 from analysis.stored.stored_run import Run, open_run
 from tests.support.histories import Part, doubtful, failed, final_read, sent, story
@@ -27,29 +27,29 @@ def told_run(folder: Path, *parts: Part) -> Run:
     return open_run(write_story(story(*parts, final_read(), loaded=False), folder, "told/run"))
 
 
-def picked(run: Run, **limit: Any) -> list[dict[str, Any]]:
-    row = {"p99_ms": 4.0, "p999_ms": 40.0, "max_ms": 9000.0, **limit}
-    return points(run, list(drawn((b for file in run.tables for b in batches(file)), row)))
+def picked(run: Run, **limit: Any) -> list[Point]:
+    few = Limits(**{"p99_ms": 4.0, "p999_ms": 40.0, "max_ms": 9000.0, **limit})
+    return points(run, list(drawn((b for file in run.tables for b in batches(file)), few)))
 
 
 def test_of_a_small_sort_all_are_drawn_and_of_a_large_one_about_a_thousand() -> None:
     limit = limits(counts(acked=10 * EACH, failed=7, doubtful=3), QUANTILES)
 
-    assert (limit["others"], limit["unacked"]) == (DRAWS // 10, DRAWS)
-    assert (limit["slow"], limit["slowest"]) == (DRAWS, DRAWS)
+    assert (limit.others, limit.unacked) == (DRAWS // 10, DRAWS)
+    assert (limit.slow, limit.slowest) == (DRAWS, DRAWS)
 
 
 def test_of_ten_million_sends_no_sort_is_drawn_whole() -> None:
     limit = limits(counts(acked=10**7, failed=10**6), QUANTILES)
 
-    assert limit["others"] < limit["slow"] < limit["slowest"] < DRAWS
-    assert limit["unacked"] == DRAWS * EACH // 10**6
+    assert limit.others < limit.slow < limit.slowest < DRAWS
+    assert limit.unacked == DRAWS * EACH // 10**6
 
 
 def test_a_run_without_acks_has_limits_too() -> None:
     limit = limits(counts(acked=0, doubtful=3), {})
 
-    assert (limit["max_ms"], limit["unacked"]) == (None, DRAWS)
+    assert (limit.max_ms, limit.unacked) == (None, DRAWS)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_of_a_large_sort_the_same_ones_are_drawn_each_time_about_as_many_as_the_
 def test_points_are_in_order_of_time_however_they_were_found(tmp_path: Path) -> None:
     run = told_run(tmp_path / "run", sent(1, at=0))
     start = run.load_start_ns
-    rows = [
+    rows: Any = [
         {"due_ns": start + n * 10**9, "end_ns": start + (n + 1) * 10**9, "type": "ok"}
         for n in (3, 1, 2)
     ]

@@ -31,17 +31,15 @@ def led(partition: int, *reigns: tuple[float, str | None]) -> list[dict[str, Any
     ]
 
 
-def injected(number: int, at_s: float) -> dict[str, Any]:
+def injected(number: int, at_s: float) -> Any:
     return {"fault": number, "invoke_ns": int(at_s * S), "end_ns": None}
 
 
-def acked(partition: int, from_s: float, acks: int) -> dict[str, Any]:
+def acked(partition: int, from_s: float, acks: int) -> Any:
     return {"partition": partition, "from_ns": int(from_s * S), "acks": acks}
 
 
-def cut(
-    leaders: list[dict[str, Any]], *acks: dict[str, Any], faults: tuple[Any, ...] = ()
-) -> list[Stretch]:
+def cut(leaders: Any, *acks: Any, faults: tuple[Any, ...] = ()) -> list[Stretch]:
     return list(between_cuts(leaders, faults, acks, bounds_ns=BOUNDS, partitions=2))
 
 

@@ -142,7 +142,7 @@ class Cluster:
         return {**known, "start_ns": start_ns, "end_ns": end_ns}
 
 
-def facts(draw: random.Random, run_id: str) -> Row:
+def facts(draw: random.Random, run_id: str) -> Any:
     """A row of schema.RUNS, as far as is asked."""
     alone = [(moment(draw), draw.randrange(4)) for _ in range(draw.randrange(3))]
     return {
@@ -204,7 +204,7 @@ def fault(draw: random.Random, number: int) -> Row:
 class Both:
     """A history, and what each side says of it."""
 
-    facts: Row
+    facts: Any
     rows: Sequence[Row]
     ours: Measured
     theirs: Mapping[str, Sequence[Mapping[str, Any]]]

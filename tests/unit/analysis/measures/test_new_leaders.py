@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from harness.commands.campaigns.lines import summary
+from harness.model.runs.report import report_of
 from tests.support.histories import final_read, sent, view, with_story
 
 Report = dict[str, Any]
@@ -19,7 +20,7 @@ def test_what_is_left_after_the_election_is_not_its_own(report: Report) -> None:
     (window,) = report["windows"]
 
     assert window["leader_s"] == pytest.approx(3.1)
-    assert summary(None, 0, report)["produce_led_s"] == [0.9]
+    assert summary(None, 0, report_of(report))["produce_led_s"] == [0.9]
 
 
 @with_story(
@@ -37,7 +38,7 @@ def test_the_last_election_before_the_success_counts(report: Report) -> None:
 def test_an_outage_in_which_nobody_was_elected_has_none(report: Report) -> None:
     """kafka2 led before it began; then nobody did."""
     assert report["windows"][0]["leader_s"] is None
-    assert summary(None, 0, report)["produce_led_s"] == [None]
+    assert summary(None, 0, report_of(report))["produce_led_s"] == [None]
 
 
 @with_story(*OUT, view("kafka1", ms=0), view("kafka2", ms=2000, epoch=1), view(None, ms=3000))
@@ -49,7 +50,7 @@ def test_a_leader_that_is_gone_again_counts_for_nothing(report: Report) -> None:
 @with_story(*OUT, view("kafka1", ms=0), view(None, ms=1500), view("kafka2", ms=4040, epoch=1))
 def test_an_election_that_was_seen_just_after_the_success_came_before_it(report: Report) -> None:
     assert report["windows"][0]["leader_s"] == pytest.approx(4.0)
-    assert summary(None, 0, report)["produce_led_s"] == [0.0]
+    assert summary(None, 0, report_of(report))["produce_led_s"] == [0.0]
 
 
 @with_story(*OUT, view("kafka1", ms=2000))

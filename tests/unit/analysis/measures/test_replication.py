@@ -11,6 +11,7 @@ from analysis.stored.replica_samples import Look
 from analysis.stored.stored_run import Run
 from analysis.verdict.demands import DemandError, parse
 from analysis.verdict.judge import judge_isr_times
+from harness.model.runs.report_course import Absence, LagQuantiles
 from tests.support.histories import (
     LOAD_MS,
     LOAD_START_NS,
@@ -38,8 +39,9 @@ def test_a_follower_that_learns_a_look_later_lags_by_that_look():
     """Both new watermarks, 2 and 3, reach it 50 ms after the leader has them."""
     looks = [at(0, 1, 1), at(50, 2, 1), at(100, 3, 2), at(150, 3, 3)]
 
-    assert lag(looks) == [
+    assert [row.written() for row in lag(2, looks)] == [
         {
+            "partition": 2,
             "broker": "b",
             "offsets": {"p50": 0, "p95": 1, "max": 1},
             "ms": {"p50": 50.0, "p95": 50.0, "max": 50.0},
@@ -48,9 +50,9 @@ def test_a_follower_that_learns_a_look_later_lags_by_that_look():
 
 
 def test_one_that_learns_at_once_does_not_lag():
-    (row,) = lag([at(0, 1, 1), at(50, 2, 2), at(100, 3, 3)])
+    (row,) = lag(0, [at(0, 1, 1), at(50, 2, 2), at(100, 3, 3)])
 
-    assert row["ms"] == {"p50": 0.0, "p95": 0.0, "max": 0.0}
+    assert row.ms == LagQuantiles(p50=0.0, p95=0.0, max=0.0)
 
 
 @pytest.mark.parametrize(
@@ -60,16 +62,16 @@ def test_one_that_learns_at_once_does_not_lag():
 )
 def test_a_wait_that_ends_otherwise_is_not_counted(later):
     row = next(
-        r for r in lag([at(0, 1, 1), at(50, 2, 1), later, at(150, 2, 2)]) if r["broker"] == "b"
+        r for r in lag(0, [at(0, 1, 1), at(50, 2, 1), later, at(150, 2, 2)]) if r.broker == "b"
     )
 
-    assert row["ms"] is None
+    assert row.ms is None
 
 
 def test_a_follower_whose_checkpoint_is_newer_is_not_behind():
-    (row,) = lag([at(0, 1, 2), at(50, 2, 3)])
+    (row,) = lag(0, [at(0, 1, 2), at(50, 2, 3)])
 
-    assert row["offsets"]["max"] == 0
+    assert row.offsets == LagQuantiles(p50=0, p95=0, max=0)
 
 
 # The leader goes on writing; kafka2 stops at 10 when it is paused at 1 s, leaves at 3.5 s, has all
@@ -163,8 +165,8 @@ def test_a_demand_on_followers_that_never_left_is_not_met(report: Report) -> Non
 
 
 def test_a_leader_that_leaves_is_no_follower_that_is_dropped():
-    killed = {"nodes": ["a"], "invoke_ns": 5, "heal_ok_ns": 90, "heal_invoke_ns": 50}
-    views = [
+    killed: Any = {"nodes": ["a"], "invoke_ns": 5, "heal_ok_ns": 90, "heal_invoke_ns": 50}
+    views: Any = [
         {"time_ns": 0, "partition": 0, "leader": "a", "isr": ["a", "b"]},
         {"time_ns": 9, "partition": 0, "leader": "b", "isr": ["b"]},
     ]
@@ -173,8 +175,8 @@ def test_a_leader_that_leaves_is_no_follower_that_is_dropped():
 
 
 def test_what_nobody_looked_at_is_not_guessed():
-    paused = {"nodes": ["b"], "invoke_ns": 5, "heal_ok_ns": None, "heal_invoke_ns": None}
-    views = [
+    paused: Any = {"nodes": ["b"], "invoke_ns": 5, "heal_ok_ns": None, "heal_invoke_ns": None}
+    views: Any = [
         {"time_ns": 0, "partition": 0, "leader": "a", "isr": ["a", "b"]},
         {"time_ns": 9, "partition": 0, "leader": "a", "isr": ["a"]},
     ]
@@ -190,7 +192,7 @@ def test_what_nobody_looked_at_is_not_guessed():
 )
 def test_each_time_must_meet_the_demand(times, known, met):
     demands = parse({"isr-leave-s": "1.9 to 5"})
-    rows = [{"leave_after_s": time} for time in times]
+    rows = [Absence.model_construct(leave_after_s=time) for time in times]
 
     assert judge_isr_times(rows, demands, () if known else ("doubt",))["isr-leave-s"].met is met
 
@@ -233,4 +235,4 @@ def test_the_limit_is_the_brokers_in_seconds(lag_ms: object, limit_s: float) -> 
     found = replication(run_of(watched=True, server=server), counts, 0)
 
     assert found is not None
-    assert found["isr_limit_s"] == limit_s
+    assert found.isr_limit_s == limit_s

@@ -38,7 +38,7 @@ def fates_of(rows: Sequence[Mapping[str, Any]]) -> Fates:
     return Fates(**told)
 
 
-def windows_of(run: Row, files: Iterable[Path], partitions: Iterable[Fates]) -> list[Row]:
+def windows_of(run: Any, files: Iterable[Path], partitions: Iterable[Fates]) -> list[Any]:
     windows = Windows(run)
     for file in files:
         for batch in batches(file):
@@ -46,7 +46,7 @@ def windows_of(run: Row, files: Iterable[Path], partitions: Iterable[Fates]) -> 
     return list(windows.rows(partitions))
 
 
-def landings_of(run: Row, chunks: Iterable[Fates]) -> Row:
+def landings_of(run: Any, chunks: Iterable[Fates]) -> Row:
     landings = Landings(run)
     for chunk in chunks:
         landings.see(chunk)

@@ -90,15 +90,15 @@ def test_what_nobody_answered_beside_every_fault_is_unexplained(
 ) -> None:
     work = worked("answers")
 
-    assert work.total("refused") == 1
-    assert work.total("unexplained") == 2
+    assert work.refused == 1
+    assert work.unexplained == 2
 
 
 @pytest.mark.parametrize(("name", "unexplained"), [("reader", 1), ("producer", 0)])
 def test_a_fault_at_one_that_only_reads_explains_no_missing_answer(
     worked: Callable[[str], Work], name: str, unexplained: int
 ) -> None:
-    assert worked(name).total("unexplained") == unexplained
+    assert worked(name).unexplained == unexplained
 
 
 @pytest.mark.parametrize(("name", "before"), [("shortly", True), ("long ago", False)])

@@ -15,10 +15,11 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from analysis import job
+from analysis.job import job
 from analysis.remote.shared_place import SharedPlace
 from analysis.remote.store import Store
 from harness.checkout import ROOT
+from tests.support.story_runs import checked
 
 GOLDEN = ROOT / "tests" / "golden" / "acks-1-leader-killed"
 MADE = {"analysis", "report.json", "report.html", "junit.xml"}
@@ -40,7 +41,7 @@ def hadoop(spark: SparkSession) -> Any:
 
 def refused(uri: str, spark: SparkSession, kind: type[Exception] = job.CheckError) -> str:
     with pytest.raises(kind) as told:
-        job.check([uri], started=spark)
+        checked([uri], started=spark)
     sentence = str(told.value)
     assert sentence.startswith(uri.rstrip("/")), sentence
     assert "\n" not in sentence
@@ -54,8 +55,8 @@ def test_a_run_in_a_store_has_the_report_of_its_folder(spark, uri, tmp_path):
     odd = tmp_path / "run" / "analysis" / "of-another-release.parquet"
     odd.mkdir(parents=True)
     (tmp_path / "run" / "report.json").write_text("old")
-    [there] = job.check([f"{uri}/"], started=spark)
-    [here] = job.check([tmp_path / "same"], started=spark)
+    [there] = checked([f"{uri}/"], started=spark)
+    [here] = checked([tmp_path / "same"], started=spark)
 
     assert not odd.exists()
     assert here == there == json.loads((tmp_path / "run" / "report.json").read_text())
@@ -70,8 +71,8 @@ def test_a_damaged_table_is_damage_there_too(spark, uri, tmp_path):
     for name in ("run", "same"):
         [table, *_] = sorted((tmp_path / name / "history" / "operations").iterdir())
         table.write_bytes(table.read_bytes()[:-100])
-    [there] = job.check([uri], started=spark)
-    [here] = job.check([tmp_path / "same"], started=spark)
+    [there] = checked([uri], started=spark)
+    [here] = checked([tmp_path / "same"], started=spark)
 
     assert here == there
     assert "unknown" == there["verdict"]
@@ -149,7 +150,7 @@ def test_a_store_of_objects_never_shows_a_report_of_other_evidence(spark, uri, m
     monkeypatch.setattr(Store, "has_renames", False)
     for name in ("remove", "put_folder", "put"):
         monkeypatch.setattr(Store, name, noted(name))
-    job.check([uri], started=spark)
+    checked([uri], started=spark)
 
     assert ("remove", "report.json") == steps[0]
     assert ("put", "report.json") == [step for step in steps if not step[1].startswith(".")][-1]

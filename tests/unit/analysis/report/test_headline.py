@@ -238,11 +238,11 @@ def test_where_nothing_is_gone_no_data_was_lost(report: Report) -> None:
 
 def test_a_fault_that_is_not_the_one_planned_is_told_by_its_own_verb() -> None:
     step = completed([{"step": 0, "verb": "kill", "target": "leader"}])
-    hit = {"step": 0, "verb": "kill", "target": "leader", "nodes": ["kafka1"]}
+    hit: Any = {"step": 0, "verb": "kill", "target": "leader", "nodes": ["kafka1"]}
 
     assert faults_words([hit], step) == "the leader was killed"
-    assert faults_words([{**hit, "verb": "pause"}], step) == "leader was hit by pause"
-    assert faults_words([{**hit, "target": "kafka2"}], step) == "kafka2 was hit by kill"
+    assert faults_words([hit | {"verb": "pause"}], step) == "leader was hit by pause"
+    assert faults_words([hit | {"target": "kafka2"}], step) == "kafka2 was hit by kill"
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_a_fault_that_is_not_the_one_planned_is_told_by_its_own_verb() -> None:
     ],
 )
 def test_faults_in_words(faults: list[tuple[str, str]], words: str) -> None:
-    rows = [
+    rows: Any = [
         {"step": step, "verb": verb, "target": target, "nodes": ["kafka1"]}
         for step, (verb, target) in enumerate(faults)
     ]
@@ -272,7 +272,7 @@ def test_faults_in_words(faults: list[tuple[str, str]], words: str) -> None:
 
 
 def test_a_fault_is_told_in_the_words_of_its_step_and_not_by_its_verb() -> None:
-    hit = {"step": 0, "verb": "kill", "target": "leader", "nodes": ["kafka1"]}
+    hit: Any = {"step": 0, "verb": "kill", "target": "leader", "nodes": ["kafka1"]}
     telling = {"done": "unplugged", "who": "the left rack", "many": False}
     silent = {**telling, "done": ""}
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.job import check
 from harness.foreign.about import About
 from harness.model.runs.run_folder import RunFolder
 from tests.support.foreign_lines import (
@@ -23,6 +22,7 @@ from tests.support.foreign_lines import (
     write_lines,
 )
 from tests.support.pages.page_reader import Reader, reading, script
+from tests.support.story_runs import checked
 from tests.support.two_tables import TwoTables, at_the_end, run_of_tables, sent, was_read
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def told(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Told:
         complete=True,
     )
     runs["no times"] = run_of_tables(spark, folder("timeless"), timeless)
-    reports = check([run.path for run in runs.values()])
+    reports = checked([run.path for run in runs.values()])
     return {
         name: (run, report, reading((run.path / "report.html").read_text()))
         for (name, run), report in zip(runs.items(), reports, strict=True)

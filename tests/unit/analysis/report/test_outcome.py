@@ -49,32 +49,32 @@ def judged(
 def test_the_outcome_says_what_happened_to_the_data(
     counts: dict[str, int], data: str, words: str
 ) -> None:
-    assert outcome(judged(counts), (), 10_000) == {"data": data, "words": words}
+    assert outcome(judged(counts), (), 10_000).written() == {"data": data, "words": words}
 
 
 def test_what_is_not_known_is_no_outcome_unless_a_loss_is_proved() -> None:
     doubts = ("the final read is not complete",)
 
-    assert outcome(judged(), doubts, 9) == {
+    assert outcome(judged(), doubts, 9).written() == {
         "data": "unknown",
         "words": "not known whether data was lost",
     }
-    assert outcome(judged({"duplicate": 2}), doubts, 9)["words"].endswith("lost, 2 duplicates")
-    assert outcome(judged({"lost": 1}), doubts, 9)["words"] == "1 of 9 acknowledged records lost"
+    assert outcome(judged({"duplicate": 2}), doubts, 9).words.endswith("lost, 2 duplicates")
+    assert outcome(judged({"lost": 1}), doubts, 9).words == "1 of 9 acknowledged records lost"
 
 
 def test_what_rests_on_damage_is_neither_an_outcome_nor_a_letter() -> None:
     found = judged({"lost": 2})
     found["lost"] = replace(found["lost"], suspended="a table is cut")
 
-    assert outcome(found, (), 9)["data"] == "unknown"
-    assert cap(Verdict(name="invalid", reasons=("x",)), found, (), UP)["consistent"] is None
+    assert outcome(found, (), 9).data == "unknown"
+    assert cap(Verdict(name="invalid", reasons=("x",)), found, (), UP).consistent is None
 
 
 def test_with_acks_0_nothing_acknowledged_is_no_record_kept() -> None:
-    assert outcome(judged(configuration="acks=0"), (), 0)["words"] == "nothing was acknowledged"
+    assert outcome(judged(configuration="acks=0"), (), 0).words == "nothing was acknowledged"
     gone = outcome(judged({"unacknowledged-lost": 4}, "acks=0"), (), 0)
-    assert gone == {
+    assert gone.written() == {
         "data": "lost",
         "words": "nothing was acknowledged, 4 unacknowledged lost records",
     }
@@ -96,7 +96,7 @@ def test_with_acks_0_nothing_acknowledged_is_no_record_kept() -> None:
     ],
 )
 def test_the_verdict_says_what_broke_or_what_is_missing(
-    name: str, reasons: tuple[str, ...], data: str, demanded: bool, words: str
+    name: Any, reasons: tuple[str, ...], data: str, demanded: bool, words: str
 ) -> None:
     assert verdict_words(Verdict(name=name, reasons=reasons), data, demanded=demanded) == words
 
@@ -129,25 +129,25 @@ def test_the_letters_are_judged_separately(
 ) -> None:
     found = cap(VALID, judged(counts), (), available)
 
-    assert found["available"] is available.value
-    assert found["consistent"] is not (counts.keys() - {"duplicate"} != set())
-    assert found["label"] == label
-    assert words in {found["words"], None}
+    assert found.available is available.value
+    assert found.consistent is not (counts.keys() - {"duplicate"} != set())
+    assert found.label == label
+    assert words in {found.words, None}
 
 
 def test_an_unknown_run_has_no_letters() -> None:
     """Whatever makes it so: here a record of which it is not known what permits it."""
     found = cap(Verdict(name="unknown", reasons=("x",)), judged(), (), UP)
 
-    assert found == {"available": None, "consistent": None, "label": "", "words": ""}
+    assert found.written() == {"available": None, "consistent": None, "label": "", "words": ""}
 
 
 def test_of_an_invalid_run_with_doubts_only_what_is_proved_is_a_letter() -> None:
     invalid = Verdict(name="invalid", reasons=("lost: 1 seen",))
 
-    assert cap(invalid, judged({"lost": 1}), ("x",), UP)["consistent"] is False
-    assert cap(invalid, judged({"duplicate": 1}), ("x",), UP)["consistent"] is None
-    assert cap(invalid, judged({"lost": 1}), ("x",), UP)["available"] is None
+    assert cap(invalid, judged({"lost": 1}), ("x",), UP).consistent is False
+    assert cap(invalid, judged({"duplicate": 1}), ("x",), UP).consistent is None
+    assert cap(invalid, judged({"lost": 1}), ("x",), UP).available is None
 
 
 # The whole check

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from selenium.webdriver.common.by import By
 
-from analysis.report.panels import PALETTE
+from analysis.report.figure.panels import PALETTE
 from tests.support.pages import reports
 from tests.support.pages.page_browser import DESKTOP, PHONE, Screen
 from tests.support.pages.report_parts import beside_report

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from analysis.job import check
 from tests.support.histories import doubtful, failed, final_read, read, sent, story
 from tests.support.pages.page_reader import Reader, reading, script
-from tests.support.story_runs import write_story
+from tests.support.story_runs import checked, write_story
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,7 +48,7 @@ def pages(
     (runs[0] / "run.json").write_text(json.dumps(record))
     (runs[0] / "logs").mkdir()
     (runs[0] / "logs" / "kafka1.log").write_text("started")
-    reports = check(runs)
+    reports = checked(runs)
     return [
         (report, reading(Path(run, "report.html").read_text()))
         for report, run in zip(reports, runs, strict=True)

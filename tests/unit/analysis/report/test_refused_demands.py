@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from analysis.anomalies import NAMES
-from analysis.permission import permission_of
-from analysis.report.build import COUNTED, PAST, Found, no_finding, report
+from analysis.report.build import report
+from analysis.report.found import COUNTED, PAST, Found, no_finding
 from analysis.stored.run_files import CheckError
+from analysis.verdict.permission import permission_of
 from tests.support.histories import final_read
 from tests.support.stored_runs import run_of
 

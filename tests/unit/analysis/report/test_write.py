@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.frames import schema
-from analysis.report.build import EXAMPLES
+from analysis.report.found import EXAMPLES
 from analysis.report.results import _finding
 
 # Acked at the same moment, as one answer of a broker acknowledges a batch; the last is unknown.

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.dataset as ds
 import pytest
 
-from analysis import job
 from analysis.checks.run_row import run_row
-from analysis.job import check
+from analysis.job import job
+from analysis.job.job import check
 from analysis.screens.several import screens
 from analysis.stored.stored_run import open_run
 from harness.checkout import ROOT

@@ -55,11 +55,12 @@ class Both:
 
     def __init__(self, spark: SparkSession, cases: Sequence[Case], folder: Path) -> None:
         self.screened: dict[int, Screened] = {}
-        self.facts: dict[int, Row] = {}
+        self.facts: dict[int, Any] = {}
         self.files: dict[int, list[Path]] = {}
         self.cases = dict(enumerate(cases))
         for number, case in self.cases.items():
-            files, facts = files_of(case, number, folder), facts_of(case, number)
+            files = files_of(case, number, folder)
+            facts: Any = facts_of(case, number)
             notes = [
                 (row["process"], row["transaction"], row["name"], row["time_ns"])
                 for row in note_rows([case])
@@ -136,7 +137,7 @@ def sorted_row(row: Any) -> list[tuple[str, Any]]:
     return sorted((name, value) for name, value in row.asDict(recursive=True).items())
 
 
-def told_by_driver(rules: Rules, facts: dict[int, Row]) -> Counter[Any]:
+def told_by_driver(rules: Rules, facts: dict[int, Any]) -> Counter[Any]:
     """The same of evidence of what was found, as a check of screened runs makes it."""
     found = rules.found()
     assert found is not None
@@ -219,7 +220,7 @@ def test_fates_give_the_windows_of_spark_and_those_of_all_operations_the_same(
 
 
 def measured_of(
-    files: Sequence[Path], facts: Row, fates: Iterable[Fates]
+    files: Sequence[Path], facts: Any, fates: Iterable[Fates]
 ) -> tuple[Counter[str], Row]:
     """Windows, and landings without what is 0: where no value was sent or read there is no row."""
     windows, landings = Windows(facts), Landings(facts)

@@ -63,7 +63,7 @@ def screened(folder: Path, *rows: Row, notes: list[Row] | None = None, **more: A
     end = {"complete": True, "log_start": 0, "position": max(there, default=-1) + 1}
     facts = {"dense": False, "ends": [end], **more}
     case = Case(rows=list(rows), notes=notes or [], **facts)
-    known = facts_of(case, 0)
+    known: Any = facts_of(case, 0)
     known["ends"] = [{"committed_end": None, "uncommitted_end": None, **e} for e in facts["ends"]]
     known["transactional"] = notes is not None
     told = [(n["process"], n["transaction"], n["name"], n["time_ns"]) for n in note_rows([case])]

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.jvm
 READY = """
 import sys
 from pathlib import Path
-from analysis import job
+from analysis.job import job
 from analysis.spark import ahead
 from analysis.spark.jvm import BIG
 from analysis.spark.session import SMALL, session

@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from analysis.job.train_archive import remove_unused
 from analysis.spark import jvm
-from analysis.train_archive import remove_unused
 from harness.checkout import ROOT
 
 HALF_MIB = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20 // 2

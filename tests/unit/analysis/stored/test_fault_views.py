@@ -17,13 +17,13 @@ def saw(leader: str | None, *, known: bool = True, partition: int = 0) -> str:
     return json.dumps({"leader": {str(partition): leader}, "known": known})
 
 
-def fault(before: str | None = None, after: str | None = None, **more: Any) -> dict[str, Any]:
+def fault(before: str | None = None, after: str | None = None, **more: Any) -> Any:
     """A fault from 5 s to 8 s."""
     told = {"fault": 0, "verb": "kill", "target": "leader", "before": before, "after": after}
     return {**told, "invoke_ns": START_NS + 5 * S, "heal_ok_ns": START_NS + 8 * S, **more}
 
 
-def led(leader: str | None, s: float, partition: int = 0) -> dict[str, Any]:
+def led(leader: str | None, s: float, partition: int = 0) -> Any:
     return {"partition": partition, "leader": leader, "time_ns": START_NS + int(s * S)}
 
 
@@ -54,14 +54,14 @@ def test_what_nobody_saw_need_not_be_there(leader: str | None, known: bool, part
 @pytest.mark.parametrize(("from_s", "to_s"), [(6, 7), (6, None), (-20, 6)])
 def test_nothing_is_missing_where_nobody_could_be_asked(from_s: int, to_s: int | None) -> None:
     ends = None if to_s is None else START_NS + to_s * S
-    blind = [{"start_ns": START_NS + from_s * S, "end_ns": ends}]
+    blind: Any = [{"start_ns": START_NS + from_s * S, "end_ns": ends}]
 
     assert unseen([fault(None, saw("kafka2"))], [FIRST], blind) is None
 
 
 def test_a_blind_stretch_long_before_hides_nothing() -> None:
     """The twin."""
-    blind = [{"start_ns": START_NS - 40 * S, "end_ns": START_NS - 30 * S}]
+    blind: Any = [{"start_ns": START_NS - 40 * S, "end_ns": START_NS - 30 * S}]
 
     assert unseen([fault(None, saw("kafka2"))], [FIRST], blind) is not None
 

@@ -64,7 +64,7 @@ def test_a_damaged_pass_is_not_complete() -> None:
 @pytest.mark.parametrize("kind", ["torn", "no-end", "bad-record", "truncated-segment", "kept"])
 def test_a_pass_of_which_anything_was_found_is_not_complete(kind: str) -> None:
     """Even a slot half written: it was a record of the final read."""
-    findings = tuple(
+    findings: Any = tuple(
         {"process": f"final-read-{n}", "kind": kind, "text": "", "count": 1} for n in (0, 1)
     )
 

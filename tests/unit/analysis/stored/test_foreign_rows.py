@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from analysis.job import check
 from analysis.stored.run_files import CheckError
 from tests.support.histories import final_read, sent, story
-from tests.support.story_runs import operation_rows, write_rows, write_story
+from tests.support.story_runs import checked, operation_rows, write_rows, write_story
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,7 +21,7 @@ STORY = story(sent(1, at=0), final_read(1))
 def said(run: Path) -> str:
     """What the check says: its refusal, or why the run is unknown."""
     try:
-        (report,) = check([run])
+        (report,) = checked([run])
     except CheckError as error:
         return str(error)
     assert report["verdict"] == "unknown"
@@ -52,5 +51,5 @@ def test_rows_of_its_own_run_are_no_reason(spark: SparkSession, tmp_path: Path) 
     numbered = [{**row, "id": number} for number, row in enumerate(own)]
     write_rows(run / "history/operations/producer-0.parquet", numbered)
 
-    (report,) = check([run])
+    (report,) = checked([run])
     assert not any("producer-0" in reason for reason in report["reasons"])

@@ -12,13 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis import job
 from analysis.frames import schema
 from analysis.stored.stored_run import Run, open_run
 from analysis.stories.tell import MOST, Told, tell
 from tests.support import story_runs
 from tests.support.histories import Part, final_read, moved, ns_of, sent, stayed, story
 from tests.support.story_parts.kept_logs import kept_log, led
+from tests.support.story_runs import checked
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -142,9 +142,9 @@ def test_rows_that_lack_everything_are_passed_over(tmp_path: Path) -> None:
 def test_a_damaged_table_changes_no_verdict(spark: SparkSession, tmp_path: Path) -> None:
     parts = (sent(0, at=0), sent(1, at=1), final_read(0), *moved(ms=1000), kept_log(1, 0, 1, ms=2))
     path = story_runs.write_story(story(*parts, acks="1"), tmp_path / "run", "told/damaged")
-    [whole] = job.check([path])
+    [whole] = checked([path])
     (path / "history" / "kept.parquet").write_bytes(b"nothing")
-    [damaged] = job.check([path])
+    [damaged] = checked([path])
 
     assert damaged["verdict"] == whole["verdict"]
     assert damaged["reasons"] == whole["reasons"]

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from analysis.job import check
 from harness.foreign.about import About
 from tests.support import foreign_lines
+from tests.support.story_runs import checked
 from tests.support.two_tables import (
     Row,
     TwoTables,
@@ -221,7 +221,7 @@ def reports(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, d
         runs[f"lines {seed}"] = foreign_lines.imported_pair(
             folder / f"lines-{seed}", sends, reads, SAFE
         )
-    found = check([run.path for run in runs.values()])
+    found = checked([run.path for run in runs.values()])
     return dict(zip(runs, found, strict=True))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from analysis.run_facts.faults import Happened
+from analysis.causes.run_facts.faults import Happened
 from analysis.verdict.enough_load import load_doubts
 from tests.support.histories import (
     LOAD_MS,

@@ -8,6 +8,7 @@ import pytest
 
 from analysis.verdict.demands import DemandError, level_words, parse
 from analysis.verdict.judge import decide, judge_counts, judge_levels
+from harness.model.runs.report import Latencies, Quantiles
 from tests.support.histories import (
     aborted,
     damage,
@@ -23,7 +24,10 @@ from tests.support.histories import (
 
 Report = dict[str, Any]
 COUNTS = {"sends": 200, "failed": 5, "aborted": 4, "indeterminate": 2}
-LATENCY_MS = {"ack": {"p99": 40.0}, "delivery": {"p99": 90.0}}
+QUANTILES = {"p50": 1.0, "p95": 2.0, "p999": 99.0, "max": 99.0}
+LATENCY_MS = Latencies(
+    ack=Quantiles(**QUANTILES, p99=40.0), delivery=Quantiles(**QUANTILES, p99=90.0)
+)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +64,7 @@ def test_a_level_of_which_not_all_is_known_is_neither_met_nor_broken(text: str) 
 def test_where_there_was_nothing_to_measure_no_demand_is_met() -> None:
     levels = judge_levels(
         {"sends": 0, "failed": 0, "aborted": 0, "indeterminate": 0},
-        {"ack": None, "delivery": None},
+        Latencies(ack=None, delivery=None),
         parse({"ack-p99-ms": "<= 5", "error-share": "<= 5 %"}),
         (),
     )

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from analysis import job
-from analysis.job import CheckError
+from analysis.job import job
+from analysis.job.job import CheckError
 from tests.support.histories import final_read, sent, story, with_story
 from tests.support.story_runs import write_story
 

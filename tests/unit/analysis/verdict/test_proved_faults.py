@@ -20,7 +20,8 @@ UNHEALED = [f"{NAME} has no evidence that it was healed"]
 
 def with_row(run: Run, **changes: Any) -> Run:
     """The run with other values in the row of its only fault."""
-    return replace(run, faults=({**run.faults[0], **changes},))
+    row: Any = {**run.faults[0], **changes}
+    return replace(run, faults=(row,))
 
 
 def test_a_fault_that_is_proved_and_healed_leaves_no_doubt() -> None:

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.anomalies import NAMES
-from analysis.job import check
 from analysis.stored.damage import Damage, of_finding
+from analysis.stored.table_rows import Finding
 from analysis.verdict.demands import parse
 from analysis.verdict.judge import Gap
 from analysis.verdict.suspended import ALL, RESTS_ON, recorded_by, suspends, unproved
@@ -28,7 +28,7 @@ from tests.support.histories import (
     view,
     with_story,
 )
-from tests.support.story_runs import write_story
+from tests.support.story_runs import checked, write_story
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -116,18 +116,22 @@ def test_the_reason_names_the_file() -> None:
     assert why == "lost: history/x is damaged, so what was seen may be damage too"
 
 
+def finding(kind: str, text: str) -> Finding:
+    return {"run_id": "told/1", "process": "p", "kind": kind, "count": 1, "text": text}
+
+
 @pytest.mark.parametrize("kind", ["truncated-segment", "bad-record", "bad-line", "kept", "new"])
 def test_what_sealing_found_is_damage_of_its_worker(kind: str) -> None:
-    finding = {"kind": kind, "process": "p", "text": "p.0000.seg: 3 of 4 slots are present"}
+    text = "p.0000.seg: 3 of 4 slots are present"
 
-    assert of_finding(finding) == Damage(
+    assert of_finding(finding(kind, text)) == Damage(
         file="history/p.0000.seg", why="3 of 4 slots are present", process="p"
     )
 
 
 @pytest.mark.parametrize("kind", ["torn", "no-end"])
 def test_what_a_killed_worker_leaves_is_none(kind: str) -> None:
-    assert of_finding({"kind": kind, "process": "p", "text": ""}) is None
+    assert of_finding(finding(kind, "")) is None
 
 
 # --- findings
@@ -274,7 +278,7 @@ def reports_of_cases(
         _mark(run, f"told/{number}")
         spoil(run / "history" / f"{table}.parquet")
         runs.append(run)
-    return dict(zip(CASES, check(runs), strict=True))
+    return dict(zip(CASES, checked(runs), strict=True))
 
 
 def _mark(run: Path, run_id: str) -> None:

@@ -15,7 +15,7 @@ from tests.support.stored_runs import run_of
 def said(*names: str, log_start: int | None = 0, **record: Any) -> list[str]:
     """What is said of a run, these brokers' replicas of which were dumped."""
     run = run_of(final_read(1), **{"compared": True, **record})
-    dumps = ({"partition": 0, "name": name, "log_start": log_start} for name in names)
+    dumps: Any = ({"partition": 0, "name": name, "log_start": log_start} for name in names)
     return undumped(replace(run, dumps=tuple(dumps)))
 
 

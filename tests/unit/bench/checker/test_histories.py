@@ -65,6 +65,7 @@ def test_nobody_is_answered_while_nobody_leads(folders):
     assert len(run.faults) == load_of(OPERATIONS, "clean").cycles
     for fault in run.faults:
         dies_ns, leads_ns = fault["invoke_ns"], fault["heal_ok_ns"]
+        assert leads_ns is not None
         assert leads_ns - dies_ns == LEADS_NS - DIES_NS
         assert not ((ended > dies_ns) & (ended < leads_ns)).any()
     assert np.diff(ended).max() > 5 * S

@@ -15,11 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from analysis import job
 from analysis.measures.consumer_lag import lag
 from analysis.report.results import Results, results_of
 from analysis.stored.stored_run import Run, open_run
 from bench.checker import duckdb_side, histories
+from tests.support import story_runs
 
 OPERATIONS = 20_000
 
@@ -53,7 +53,7 @@ def checked(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> di
         return seen[run.run_id]
 
     with mock.patch("analysis.report.results.results_of", known):
-        reports = job.check([each.folder for each in made], started=spark)
+        reports = story_runs.checked([each.folder for each in made], started=spark)
     return {
         each.folder.name: Both(
             made=each,

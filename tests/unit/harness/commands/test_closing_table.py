@@ -13,7 +13,7 @@ from rich.console import Console
 from analysis.report.wording import remarks
 from harness.checkout import ROOT
 from harness.commands.closing_table import show_how_many_valid, show_report
-from harness.model.runs.report import Report
+from harness.model.runs.report import Report, report_of
 from harness.model.runs.run_folder import RunFolder
 from tests.support.pages import reports
 
@@ -26,7 +26,7 @@ def printed(report: dict[str, Any], *, color: bool = False) -> str:
         force_terminal=color,
         color_system="standard" if color else None,
     )
-    show_report(report, RunFolder(path=Path("results/x")), console)
+    show_report(report_of(report), RunFolder(path=Path("results/x")), console)
     said = console.file
     assert isinstance(said, io.StringIO)
     return said.getvalue()

@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.job import check
 from harness.checkout import ROOT
 from harness.foreign import telling
 from harness.foreign.about import About
@@ -26,6 +25,7 @@ from tests.support.foreign_lines import (
     summed,
     write_lines,
 )
+from tests.support.story_runs import checked
 
 KNOWN = About(defaults=True, faults="none")
 SENDS = [acked(10, "a", 0), acked(20, "b", 1), acked(30, "c", 1), acked(40, "d", 2)]
@@ -76,7 +76,7 @@ def reports(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, d
         of = About(defaults=client, faults="none")
         runs[f"twice, {client}"] = imported_pair(folder("twice"), told, TWICE, of)
         runs[f"swapped, {client}"] = imported_pair(folder("swapped"), SWAPPED, IN_ORDER, of)
-    found = check([run.path for run in runs.values()])
+    found = checked([run.path for run in runs.values()])
     return dict(zip(runs, found, strict=True))
 
 
@@ -166,7 +166,7 @@ def test_a_recorded_run_told_in_lines_has_the_same_findings(spark, tmp_path, nam
     file = write_lines(tmp_path / "told.jsonl", telling.export(run, left_out))
     back = imported(tmp_path / "results", file, final=["final-read-0"], about=KNOWN)
 
-    first, second = check([run, back.path])
+    first, second = checked([run, back.path])
 
     for anomaly in ("lost", "vanished", "duplicate", "unseen", "inconsistent-offset", "phantom"):
         assert found(run, anomaly) == found(back.path, anomaly), anomaly

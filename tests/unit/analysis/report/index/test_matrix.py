@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from analysis.report.index.entries import SETTINGS_MAX, Entry, entry_of
-from analysis.report.index.matrix import ROWS_MAX, Matrix, matrix, told_settings
+from analysis.report.index.matrix import ROWS_MAX, Matrix, matrix, settings_words
 from analysis.report.index.page import render
 from tests.support.pages import report_parts, reports
 from tests.support.pages.hostile_reports import ATTACK
@@ -122,9 +122,9 @@ def test_each_run_is_one_click_away() -> None:
 def test_each_run_tells_what_decides_and_in_what_it_differs() -> None:
     runs = [entry("a", "1", retries=5), entry("b", "all", retries=0)]
 
-    assert told_settings(runs) == ["acks=1, retries=5", "acks=all, retries=0"]
+    assert settings_words(runs) == ["acks=1, retries=5", "acks=all, retries=0"]
     assert "acks=1, retries=5" in reading(render(runs)).text
-    assert told_settings(runs[:1]) == ["acks=1"]
+    assert settings_words(runs[:1]) == ["acks=1"]
 
 
 @pytest.mark.browser

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.report.build import COUNTED
+from analysis.report.found import COUNTED
 from analysis.report.parts.counters import MEANINGS, counters
 
 

@@ -16,13 +16,10 @@ from harness.commands.campaigns.file import backend_settings, read_campaign
 from harness.commands.campaigns.todo import missing
 from harness.model.campaigns.campaign import Cell
 from harness.model.exit_codes import UNKNOWN, VALID
-from harness.model.runs.ledger import (
-    ENDED,
-    STARTED,
-    Ledger,
-    LedgerError,
-    read,
-)
+from harness.model.runs.ledger import ENDED, STARTED, Ledger, LedgerError, read
+from harness.model.runs.ledger_line import Line
+from harness.model.runs.report import report_of
+from harness.model.runs.report_course import FaultTold, Window
 from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import ScenarioError
 from harness.scenario.prepare import Prepared
@@ -79,7 +76,7 @@ def test_who_led_what_is_kept_where_the_cell_asks_for_it(asks, kept):
     report = reports.kills(times=1).report | {"leadership": report_parts.leadership()}
     cell = Cell(scenario="study-1", repeats=1, balance=asks)
 
-    line = lines.summary(cell, 0, report)
+    line = lines.summary(cell, 0, report_of(report))
 
     assert line.get("leadership") == (report_parts.leadership() if kept else None)
 
@@ -100,7 +97,7 @@ def test_backends_take_turns_within_a_cell_with_the_same_seed_and_settings(tmp_p
 
 def test_a_run_is_finished_on_its_own_backend_only(tmp_path):
     plan = read_campaign(written(tmp_path, ON_TWO))
-    old = {"cell": "study-1", "seed": 7}  # from before there were others: local
+    old: Line = {"cell": "study-1", "seed": 7}  # from before there were others: local
     cell, request = missing(plan, [old], ["docker"])[0]
 
     assert ("study-1", "docker", 7) == (cell.key, request.backend, request.seed)
@@ -155,15 +152,15 @@ def test_a_campaign_that_cannot_be_is_refused_naming_file_and_key(tmp_path, text
     assert told in str(refused.value)
 
 
-def stretch(start_s: float, length_s: float, kind: str = "produce") -> dict[str, Any]:
-    return {"kind": kind, "start_s": start_s, "length_s": length_s}
+def stretch(start_s: float, length_s: float, kind: str = "produce") -> Window:
+    """A window; what else is told of it does not matter here."""
+    return Window.model_construct(kind=kind, start_s=start_s, length_s=length_s)
 
 
 def test_the_gap_of_a_fault_is_the_longest_that_it_caused():
-    faults: list[dict[str, Any]] = [
-        {"fault": 0, "start_s": 5.0, "healed_s": 9.0},
-        {"fault": 1, "start_s": 9.0, "healed_s": None},
-        {"fault": 2, "start_s": 30.0, "healed_s": 31.0},
+    faults = [
+        FaultTold.model_construct(fault=number, start_s=start_s, healed_s=healed_s)
+        for number, (start_s, healed_s) in enumerate([(5.0, 9.0), (9.0, None), (30.0, 31.0)])
     ]
     windows = [
         stretch(1.0, 3.9),  # over before any began
@@ -324,7 +321,7 @@ def test_a_run_that_shows_an_anomaly_or_a_lost_producer_is_never_tried_again(
 
     assert not made
     standing = read(tmp_path / "data" / "runs.jsonl").standing
-    told = [{key: line[key] for key in found} for line in standing]
+    told = [{key: value for key, value in line.items() if key in found} for line in standing]
     assert told == ([found] if stands else [])
 
 
@@ -391,7 +388,7 @@ def test_another_title_is_no_other_experiment(tmp_path: Path, made: list[dict[st
 
 def test_what_a_cell_was_called_before_counts_for_it(tmp_path: Path) -> None:
     text = TEXT.replace('name = "short"', 'name = "short"\nformerly = ["brief"]')
-    done = [{"cell": "brief", "seed": 7}]
+    done: list[Line] = [{"cell": "brief", "seed": 7}]
 
     todo = missing(read_campaign(written(tmp_path, text)), done)
 

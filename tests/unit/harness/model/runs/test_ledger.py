@@ -297,10 +297,10 @@ def test_half_a_character_becomes_a_question_mark(tmp_path: Path) -> None:
     """As a terminal or a path has it that is not UTF-8: what is written can be read."""
     path = tmp_path / "l.jsonl"
     with Ledger.opened(path) as ledger:
-        ledger.add(line(ENDED, words="Ger\udce4t, größer"))
+        ledger.add(line(ENDED, kafka="Ger\udce4t, größer"))
 
     [told] = read(path).all
-    assert told["words"] == "Ger?t, größer"
+    assert told["kafka"] == "Ger?t, größer"
 
 
 def test_a_start_without_a_time_is_named(tmp_path: Path) -> None:

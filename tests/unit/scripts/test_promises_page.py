@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from analysis.verdict import promises_page
 from harness.checkout import DOCS, ROOT
+from scripts import promises_page
 from tests.baseline.promises_text import OF_OTHER_RECORDS
 
 
 def test_the_page_is_generated() -> None:
-    """`python -m analysis.verdict.promises_page` writes it; by hand it would not stay true."""
+    """`python -m scripts.promises_page` writes it; by hand it would not stay true."""
     assert (DOCS / "promises.md").read_text() == promises_page.render()
 
 

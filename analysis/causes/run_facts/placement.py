@@ -28,7 +28,7 @@ from collections.abc import Mapping, Sequence
 from itertools import count, product
 from typing import Any
 
-from analysis.run_facts.kafka import kafka_of
+from analysis.causes.run_facts.kafka import kafka_of
 
 Replicas = Sequence[str]
 MOST_BROKERS, MOST_PARTITIONS = 9, 1000  # of a scenario; a record may have more

@@ -6,30 +6,47 @@
 
 Conditions are asked of the least safe configuration that may have been in force, faults of which it
 is not known what they can do included: whether it was is for each cause to say.
+
+What an imported history does not tell puts anomalies in doubt, and permits none:
+
+    no faults    =>  whatever any fault could permit is in doubt
+    no acks      =>  what acks=1 permits is in doubt, by the same causes
+
+The outcome puts a row in doubt that no lost record explains, so each of these causes comes twice:
+for all rows, and for all outcomes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from analysis.anomalies import promised
 from analysis.causes.all_causes import causes_of
 from analysis.causes.cause import Cause
+from analysis.causes.kinds import ABORTED, EVERY, PROCESSING_FAILED, Kind
+from analysis.causes.run_facts import untold
+from analysis.causes.run_facts.configuration import Facts, facts_of, lag_max_ms
+from analysis.causes.run_facts.faults import Happened
+from analysis.causes.run_facts.kafka import Kafka, kafka_of
+from analysis.causes.run_facts.quorum_strikes import quorum_strikes
 from analysis.causes.seen import Seen
 from analysis.causes.states import partitions_of
-from analysis.causes.unrecorded import unrecorded_causes
 from analysis.checks.promise import Promise
-from analysis.run_facts import untold
-from analysis.run_facts.configuration import Facts, facts_of, lag_max_ms
-from analysis.run_facts.faults import Happened
-from analysis.run_facts.kafka import Kafka, kafka_of
-from analysis.run_facts.quorum_strikes import quorum_strikes
+from analysis.stored.fact_rows import CauseRow
 from analysis.stored.member_stops import stops_of
 from analysis.stored.stored_run import Run, read_ended
 from analysis.stored.transactions.settled import Settled
+from harness.model.untold import FAULTS
+
+_CONFIGURED: Final = (EVERY, ABORTED, PROCESSING_FAILED)
+_OUTCOMES: Final = (
+    *("two_values", "acked_elsewhere", "read_elsewhere", "passed_over", "in_reads"),
+    "other_partition",
+    *("aborted", "never", "never_sent", "never_polled", "failed", "unparsable"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +73,7 @@ class Permission:
         """Whether any cause permits unsettled transactions only."""
         return any(cause.unsettled_ns is not None for cause in self.causes)
 
-    def rows(self, start_ns: int = 0, settled: Settled | None = None) -> list[Mapping[str, Any]]:
+    def rows(self, start_ns: int = 0, settled: Settled | None = None) -> list[CauseRow]:
         """Rows of schema.CAUSE, of a run whose load started then; `settled`: what it tells of
         that."""
         told = settled or Settled()
@@ -109,7 +126,7 @@ def permission(known: Facts, least_safe: Facts, seen: Seen) -> Permission:
     kinds = {kind for kind in wanted if kind is not None}
     found = [cause for cause in causes_of(seen) if cause.kind in wanted]
     certain = promised(untold.safest(least_safe)) if known.untold else None
-    found += unrecorded_causes(found, kinds, known.untold)
+    found += _unrecorded_causes(found, kinds, known.untold)
     return Permission(facts=known, promised=rows, causes=tuple(found), certain=certain)
 
 
@@ -141,3 +158,22 @@ def _seen(run: Run, happened: Happened, kafka: Kafka, facts: Facts) -> Seen:
         lag_max_ms=lag_max_ms(server),
         stops=stops_of(run) if facts.commit in ("auto", "before") else (),
     )
+
+
+def _unrecorded_causes(
+    recorded: Iterable[Cause], kinds: Collection[Kind], untold: Collection[str]
+) -> Iterator[Cause]:
+    """The causes beside the `recorded` ones, of the kinds that may permit something. None is sure,
+    so they follow all that are."""
+    if not untold:
+        return
+    settings = "the configuration is not told in full"
+    for cause in [cause for cause in recorded if cause.sure]:
+        yield replace(cause, sure=False, why=settings)
+    if FAULTS not in untold:
+        return
+    why = "the history does not tell what happened to the cluster"
+    for kind in sorted({*kinds} - {*_CONFIGURED}, key=lambda kind: kind.name):
+        unseen = Cause(kind=kind, words="what happened is not told", sure=False, why=why)
+        yield unseen
+        yield replace(unseen, outcomes=_OUTCOMES)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from analysis.job.train_archive import training_run
 from analysis.stored.stored_run import final_ends, open_run
-from analysis.train_archive import training_run
 
 
 def test_it_is_whole_so_that_every_query_has_something_to_do(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from analysis.report.panels import PALETTE, leaders
-from analysis.report.timeline import _short, burst, coarsened, figure, lost_marks
+from analysis.report.figure.panels import PALETTE, leaders
+from analysis.report.figure.timeline import _short, burst, coarsened, figure, lost_marks
 from tests.support.pages import reports
 
 

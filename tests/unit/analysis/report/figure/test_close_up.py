@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from analysis.report.panels import LATENCY_AXIS
-from analysis.report.parts.close_up import close_up, quantiles
+from analysis.report.figure.close_up import close_up, quantiles
+from analysis.report.figure.panels import LATENCY_AXIS
 from harness.model.runs.report import Report
 from tests.support.pages import reports
 

@@ -17,10 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis import job
 from analysis.anomalies import NAMES
 from analysis.frames import schema
-from analysis.job import check
+from analysis.job import job
 from analysis.remote.shared_place import SharedPlace
 from analysis.report import page
 from analysis.stored.run_files import CheckError
@@ -28,7 +27,7 @@ from analysis.stored.stored_run import open_run
 from harness.checkout import ROOT
 from harness.history import tables
 from tests.support.histories import fault, final_read, found, read, sent, story, with_story
-from tests.support.story_runs import write_story
+from tests.support.story_runs import checked, write_story
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -67,7 +66,7 @@ def test_where_many_are_suspected_spark_writes_what_it_finds(
 
     monkeypatch.setattr(SharedPlace, "take", taking)
     monkeypatch.setattr(job, "FEW", most)
-    (report,) = check([write_story(story(*PARTS), tmp_path / "run", "told/1")])
+    (report,) = checked([write_story(story(*PARTS), tmp_path / "run", "told/1")])
 
     assert (held, found(report, "lost")) == ([most > 0], [2])
 
@@ -130,10 +129,10 @@ def run(tmp_path: Path) -> Path:
 
 def test_a_second_check_replaces_the_first(spark: SparkSession, run: Path) -> None:
     """Nothing of the first is left when the second sees another history."""
-    (first,) = check([run])
+    (first,) = checked([run])
     shutil.rmtree(run / "history")
     write_story(story(sent(1, at=0), final_read(1)), run, "told/run")
-    (second,) = check([run])
+    (second,) = checked([run])
 
     assert (found(first, "lost"), found(second, "lost")) == ([2], [])
     assert pq.read_table(run / "analysis" / "lost.parquet").num_rows == 0
@@ -144,7 +143,7 @@ def test_a_check_that_fails_leaves_the_last_report(
     spark: SparkSession, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """report.json is the last thing written."""
-    check([run])
+    checked([run])
     before = (run / "report.json").read_text()
 
     def fail(*_: object) -> str:
@@ -152,7 +151,7 @@ def test_a_check_that_fails_leaves_the_last_report(
 
     monkeypatch.setattr(page, "render", fail)
     with pytest.raises(OSError, match="no space"):
-        check([run])
+        checked([run])
 
     assert (run / "report.json").read_text() == before
     assert [path for path in run.iterdir() if path.name.startswith(".")] == []
@@ -164,7 +163,7 @@ def test_runs_are_checked_together_and_kept_apart(spark: SparkSession, tmp_path:
     keeping = write_story(
         story(sent(1, at=0), sent(2, at=1), final_read(1, 2)), tmp_path / "b", "told/b"
     )
-    reports = check([losing, keeping, tmp_path / "." / "a"])
+    reports = checked([losing, keeping, tmp_path / "." / "a"])
 
     assert [report["run_id"] for report in reports] == ["told/a", "told/b", "told/a"]
     assert [found(report, "lost") for report in reports] == [[2], [], [2]]
@@ -174,7 +173,7 @@ def test_an_empty_history_is_unknown(spark: SparkSession, run: Path) -> None:
     """No operation at all."""
     for file in (run / "history" / "operations").iterdir():
         file.unlink()
-    (report,) = check([run])
+    (report,) = checked([run])
 
     assert report["verdict"] == "unknown"
     assert report["reasons"][0] == "nothing was sent"
@@ -233,7 +232,7 @@ def test_what_cannot_be_checked_is_refused_in_one_sentence(
     break_it(run)
 
     with pytest.raises(CheckError) as refused:
-        check([run])
+        checked([run])
     assert words in str(refused.value)
     assert str(run) in str(refused.value)
     assert "\n" not in str(refused.value)
@@ -255,7 +254,7 @@ def test_a_damaged_table_is_named_and_what_is_left_convicts_nobody(
     spark: SparkSession, run: Path, break_it: Callable[[Path], object], words: str
 ) -> None:
     break_it(run)
-    (report,) = check([run])
+    (report,) = checked([run])
 
     assert report["verdict"] == "unknown"
     assert any(words in reason for reason in report["reasons"])
@@ -267,7 +266,7 @@ def test_a_demand_that_makes_no_sense_is_refused(spark: SparkSession, tmp_path: 
     run = write_story(story(*PARTS, expect={"losst": ">= 1"}), tmp_path / "run", "told/run")
 
     with pytest.raises(CheckError, match=r"run.json: scenario.expect.losst: .* did you mean lost"):
-        check([run])
+        checked([run])
 
 
 def test_a_copy_beside_its_run_is_refused(run: Path, tmp_path: Path) -> None:
@@ -275,11 +274,11 @@ def test_a_copy_beside_its_run_is_refused(run: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(run, tmp_path / "copy")
 
     with pytest.raises(CheckError, match="are the same run told/run: check one of them"):
-        check([run, copy])
+        checked([run, copy])
 
 
 def test_no_run_at_all_is_no_work() -> None:
-    assert job.check([]) == []
+    assert checked([]) == []
 
 
 # --- the tables

@@ -1,5 +1,5 @@
 """Makes the class archive that lets every later check start fast: `python -m
-analysis.train_archive`.
+analysis.job.train_archive`.
 
 A tiny made-up run is checked in a JVM that leaves an archive of all classes it loaded
 (`-XX:ArchiveClassesAtExit`): as any run is, and once more with every query asked of everything. It
@@ -23,7 +23,7 @@ from pyspark.sql import SparkSession
 from analysis.anomalies import ANOMALIES
 from analysis.checks.rules import Rules
 from analysis.frames.history import history_of
-from analysis.job import check, prepared
+from analysis.job.job import check, prepared
 from analysis.spark.jvm import Jvm, archive_path, jars_folder
 from analysis.spark.session import session
 from analysis.stored.stored_run import open_run

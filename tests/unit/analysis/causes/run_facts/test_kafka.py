@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from analysis.run_facts.configuration import UNCLEAN, facts_of
-from analysis.run_facts.kafka import Kafka, kafka_of
+from analysis.causes.run_facts.configuration import UNCLEAN, facts_of
+from analysis.causes.run_facts.kafka import Kafka, kafka_of
 from harness.model.sections.kafka_releases import ELR
 from tests.support.clusters import CONTROLLERS, ENSEMBLE, NODES, kraft
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from analysis.run_facts.kafka import keepers
+from analysis.causes.run_facts.kafka import keepers
 from analysis.stored.fault_views import view_in
 from harness.model.effects import Effects
 

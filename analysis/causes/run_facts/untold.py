@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from analysis.run_facts.configuration import Facts
+from analysis.causes.run_facts.configuration import Facts
 from harness.model.untold import (
     BEGINS,
     CHECKSUMS,

@@ -22,8 +22,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from analysis.run_facts.faults import Happened, Row
-from analysis.run_facts.kafka import Kafka
+from analysis.causes.run_facts.faults import Happened, Row
+from analysis.causes.run_facts.kafka import Kafka
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

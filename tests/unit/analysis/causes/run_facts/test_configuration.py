@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from analysis.run_facts.configuration import UNCLEAN, facts_of
+from analysis.causes.run_facts.configuration import UNCLEAN, facts_of
 
 
 @pytest.mark.parametrize(

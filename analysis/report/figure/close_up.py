@@ -16,8 +16,8 @@ import plotly.graph_objects as go
 
 from analysis.report import wording
 from analysis.report.clock import Clock
-from analysis.report.panels import LATENCY_AXIS, SERIES, Panel, color, escaped, steps, title
-from analysis.report.timeline import spans_of, stacked
+from analysis.report.figure.panels import LATENCY_AXIS, SERIES, Panel, color, escaped, steps, title
+from analysis.report.figure.timeline import spans_of, stacked
 from harness.model.runs.report import Quantiles, Report
 
 Row = Mapping[str, Any]

@@ -1,6 +1,6 @@
 """docs/promises.md: every row of every checker's promises, in the order that decides.
 
-    python -m analysis.verdict.promises_page     writes it
+    python -m scripts.promises_page     writes it
 
 Anomalies seen are kept apart from anomalies forbidden; a scenario's [expect] can demand more, never
 excuse (analysis.verdict.demands).
@@ -80,7 +80,7 @@ def render() -> str:
         f"{HEAD}{_judged_only()}",
         "",
         "This page is generated from the files of `analysis/checks/`"
-        " by `python -m analysis.verdict.promises_page`.",
+        " by `python -m scripts.promises_page`.",
         "",
         *(line for anomaly in ANOMALIES for line in _table(anomaly)),
         *_pairs(),

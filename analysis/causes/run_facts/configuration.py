@@ -1,6 +1,6 @@
 """The settings of a run that decide its promises.
 
-The Kafka release decides which settings count and where they stand (analysis.run_facts.kafka).
+The Kafka release decides which settings count and where they stand (`kafka`, beside it).
 
 A setting that changed at run time counts with the least safe value that it had; analysis.causes
 decides whether that value was in force when it mattered.
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.run_facts.kafka import Kafka
+from analysis.causes.run_facts.kafka import Kafka
 from harness.model.client_settings import (
     IN_FLIGHT,
     acks_of,

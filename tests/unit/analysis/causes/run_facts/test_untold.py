@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.run_facts.untold import not_judged, unjudged_reasons, unmeasured_windows
+from analysis.causes.run_facts.untold import not_judged, unjudged_reasons, unmeasured_windows
 from harness.model.untold import BEGINS, FAULTS, VALUES
 
 

@@ -1,6 +1,6 @@
 """The panels of a run's timeline: what each one draws, how high it is, and its y axis.
 
-A panel is plotly traces without axes; `analysis.report.timeline` stacks panels over one time axis.
+A panel is plotly traces without axes; `timeline`, beside it, stacks panels over one time axis.
 Series are told apart by shape (area, dotted, thick, thin) as well as by color. Colors are the
 light ones of `PALETTE`; the page swaps them for the dark ones as text, so every color of the
 picture comes from there. Names that come from the run are escaped: plotly reads HTML in texts.

@@ -20,7 +20,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -29,13 +28,12 @@ from analysis.anomalies import ANOMALIES
 from analysis.checks.rules import Rules
 from analysis.checks.run_row import run_row
 from analysis.checks.transactions.cycles import Cycles, cycles_of
+from analysis.evidence.evidence import Folders, written
 from analysis.evidence.found_rows import COLUMNS
-from analysis.evidence.tables import Folders, written
 from analysis.frames.history import history_of
 from analysis.measures.fates import Fates, fates_of_files
 from analysis.measures.leadership import acked_unseen
 from analysis.measures.measured import Measured, measured
-from analysis.permission import Permission, permission_of
 from analysis.remote import shared_place
 from analysis.remote.masters import require_master, starting
 from analysis.remote.shared_place import SharedPlace, is_local, require_shared
@@ -48,10 +46,13 @@ from analysis.screens.several import Screens, screens
 from analysis.spark.ahead import Ahead
 from analysis.spark.jvm import BIG
 from analysis.spark.session import HERE, make_room_for, session
+from analysis.stored.fact_rows import CauseRow, RunRow
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, open_run
 from analysis.stored.transactions.settled import settled_in
+from analysis.verdict.permission import Permission, permission_of
 from harness.model.runs.disk import trouble_told
+from harness.model.runs.report import Report
 from harness.model.sections.expect import ALONE
 
 __all__ = ["CheckError", "Unreachable", "check"]
@@ -66,7 +67,7 @@ class Prepared:
 
     permissions: Mapping[str, Permission]
     cycles: Mapping[str, Cycles | None]
-    facts: Mapping[str, Mapping[str, Any]]  # rows of schema.RUNS
+    facts: Mapping[str, RunRow]  # rows of schema.RUNS
     screens: Screens | None  # what Spark must still be asked about; None: everything
     measured: Mapping[str, Measured]
     acked_unseen: Mapping[str, int]  # counted where it is demanded
@@ -78,7 +79,7 @@ def check(
     master: str | None = None,
     started: SparkSession | None = None,
     ahead: Ahead | None = None,
-) -> list[dict[str, Any]]:
+) -> list[Report]:
     """Check sealed runs and write their reports; returns them in the order of `runs`: folders, or
     texts that are URIs.
 
@@ -196,7 +197,7 @@ def prepared(runs: Sequence[Run]) -> Prepared:
         run.run_id: run_row(run, _causes(run, permissions[run.run_id]), cycles[run.run_id])
         for run in runs
     }
-    told = screens(runs, facts, runs[0].path)
+    screened = screens(runs, facts, runs[0].path)
     # Each record is held against samples of replicas, where there are any, by Spark.
     followed = any(run.watched and run.watermarks for run in runs)
     operations = sum(run.operations for run in runs)
@@ -204,26 +205,26 @@ def prepared(runs: Sequence[Run]) -> Prepared:
         permissions=permissions,
         cycles=cycles,
         facts=facts,
-        screens=told,
-        measured={run.run_id: _measured(run, facts[run.run_id], told) for run in runs},
+        screens=screened,
+        measured={run.run_id: _measured(run, facts[run.run_id], screened) for run in runs},
         acked_unseen={
             run.run_id: acked_unseen(run) if ALONE in (run.scenario.get("expect") or {}) else 0
             for run in runs
         },
-        left=operations if told is None or followed else told.suspects,
+        left=operations if screened is None or followed else screened.suspects,
     )
 
 
-def _measured(run: Run, facts: Mapping[str, Any], told: Screens | None) -> Measured:
+def _measured(run: Run, facts: RunRow, screened: Screens | None) -> Measured:
     fates: Iterable[Fates]
-    if told is None:
+    if screened is None:
         fates = fates_of_files(run.tables, facts, run.operations, run.path)
     else:
-        fates = told.by_run[run.run_id].fates()
+        fates = screened.by_run[run.run_id].fates()
     return measured(run.tables, facts, run.operations, fates)
 
 
-def _causes(run: Run, permission: Permission) -> list[Mapping[str, Any]]:
+def _causes(run: Run, permission: Permission) -> list[CauseRow]:
     settled = settled_in(run) if permission.asks_what_is_settled else None
     return permission.rows(run.load_start_ns, settled)
 
@@ -280,7 +281,7 @@ def _check_error(run: Run, error: Exception) -> Exception:
     return CheckError(f"{run.path}: Spark could not read its history: {reason}")
 
 
-def _publish(run: Run, evidence: Folders, ready: Prepared, staged: Staged | None) -> dict[str, Any]:
+def _publish(run: Run, evidence: Folders, ready: Prepared, staged: Staged | None) -> Report:
     """Write what was found of one run into its folder, the tables first, report.json last."""
     found = results.results_of(
         run,
@@ -294,7 +295,7 @@ def _publish(run: Run, evidence: Folders, ready: Prepared, staged: Staged | None
     results.publish_texts(run, found, made)
     if staged is not None:
         staged.publish()
-    return made.written()
+    return made
 
 
 def _check_distinct(runs: Sequence[Run]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from analysis.run_facts.placement import fewest_misplaced, fewest_off_stripes, misplaced
+from analysis.causes.run_facts.placement import fewest_misplaced, fewest_off_stripes, misplaced
 
 ALONE = {f"kafka{i}": f"kafka{i}" for i in range(5)}
 # Ten partitions on five brokers, each in a rack of its own.

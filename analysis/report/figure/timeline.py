@@ -24,7 +24,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from analysis.report.clock import Clock
-from analysis.report.panels import (
+from analysis.report.figure.panels import (
     Cut,
     Mark,
     Panel,

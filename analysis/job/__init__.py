@@ -1,0 +1,1 @@
+"""The check, from histories to reports, and the class archive that lets it start fast."""

@@ -1,0 +1,183 @@
+"""Everything that is decided about a run: its anomalies, demands, doubts and verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from analysis.anomalies import BY_NAME, NAMES, untold_reasons
+from analysis.causes.run_facts.configuration import Facts
+from analysis.causes.run_facts.placement import misplaced
+from analysis.causes.run_facts.untold import unmeasured_windows
+from analysis.measures.cap import Availability, availability
+from analysis.measures.latency_and_rates import QUANTILES
+from analysis.measures.rebalances import rebalances
+from analysis.measures.replication import replication
+from analysis.report import outages
+from analysis.report.causes import kinds_at_work
+from analysis.report.found import AnomalyFinding, Found
+from analysis.stored.run_files import CheckError
+from analysis.stored.stored_run import Run, final_ends
+from analysis.verdict.demands import Demand, DemandError, parse
+from analysis.verdict.doubts import doubts
+from analysis.verdict.judge import (
+    Counted,
+    Gap,
+    Judgement,
+    Level,
+    Tally,
+    Verdict,
+    decide,
+    judge,
+    judge_counts,
+    judge_gaps,
+    judge_isr_times,
+    judge_levels,
+)
+from analysis.verdict.permission import Permission
+from analysis.verdict.suspended import past_the_end, short_tables, suspended, unproved
+from harness.model.runs.report import (
+    Latencies,
+    Quantiles,
+)
+from harness.model.runs.report_course import Replication, Window
+from harness.model.sections.expect import Looks, unjudged
+from harness.model.untold import BEGINS, READ_TIMES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """Everything that was decided about a run."""
+
+    facts: Facts
+    verdict: Verdict
+    judgements: Mapping[str, Judgement]
+    doubts: Sequence[str]
+    windows: Sequence[Window] = ()
+    gaps: Mapping[str, Gap] = field(default_factory=dict)
+    numbers: Mapping[str, Counted] = field(default_factory=dict)
+    levels: Mapping[str, Level] = field(default_factory=dict)
+    replication: Replication | None = None
+    latency: Latencies = Latencies(ack=None, delivery=None)  # noqa: RUF009  frozen
+    deleted: int = 0  # acknowledged records below the log's start
+    available: Availability = Availability(value=None)  # noqa: RUF009  frozen
+    defaults_of: str = ""  # the client whose defaults an imported history has
+    without_digests: bool = False  # its tables could not be held against what was sealed
+
+
+def judged_of(run: Run, found: Found, permission: Permission) -> Judged:
+    """Everything that was decided about a run. Raises CheckError as `report` does."""
+    demands = _demands(run, found)
+    facts = permission.facts
+    tallies = {name: _tally(found.findings[name], permission) for name in NAMES}
+    unsure = doubts(run, found.counts, tallies["unseen"].count, found.work)
+    kinds = kinds_at_work(permission, by_cause(found))
+    judgements = judge(tallies, permission.promised, demands, unsure, kinds)
+    damage = (*run.suspect, *short_tables(run, found.work))
+    complete = all(end["complete"] for end in final_ends(run))
+    judgements = suspended(judgements, damage, complete=complete)
+    judgements = past_the_end(judgements, run, found.findings["phantom"].split["never_sent"])
+    elsewhere = misplaced(run.record) if "misplaced-replicas" in demands else None
+    _refuse_unjudged(run, demands, judgements, facts, placed=elsewhere is not None)
+    # Without acks it is not known whether writes stopped.
+    rows = [row for row in found.windows if facts.acks != "0" or row["kind"] != "produce"]
+    if BEGINS in facts.untold:
+        rows = []
+    windows = outages.windows(rows, run)
+    followed = replication(run, found.counts, tallies["lost"].count)
+    untimed = tuple(unmeasured_windows(facts.untold).values())
+    gaps = judge_gaps(outages.longest(windows), demands, (*unsure, *untimed))
+    gaps |= judge_isr_times(followed.isr if followed else [], demands, unsure)
+    gaps = unproved(gaps, damage)
+    counted = {
+        **found.counts,
+        **({"lost_within_log_end": followed.lost_within_log_end} if followed else {}),
+        "expelled": rebalances(run).expelled.count if run.grouped else 0,
+        "misplaced": elsewhere,
+    }
+    numbers = judge_counts(counted, demands, unsure, found.acked_unseen)
+    numbers = unproved(numbers, damage)
+    latency = latencies(found, facts)
+    levels = unproved(judge_levels(found.counts, latency, demands, unsure), damage)
+    unknown = (*unsure, *untold_reasons(facts))
+    return Judged(
+        facts=facts,
+        verdict=decide(judgements, unknown, {**gaps, **numbers, **levels}),
+        judgements=judgements,
+        doubts=unsure,
+        windows=windows,
+        gaps=gaps,
+        numbers=numbers,
+        levels=levels,
+        replication=followed,
+        latency=latency,
+        deleted=found.counts["acked_below_log_start"],
+        available=availability(run, rows, facts.acks),
+        defaults_of=run.defaults_of,
+        without_digests=run.without_digests,
+    )
+
+
+def _demands(run: Run, found: Found) -> dict[str, Demand]:
+    try:
+        return parse(run.scenario.get("expect") or {}, found.counts["acked"])
+    except DemandError as error:
+        raise CheckError(f"{run.path / 'run.json'}: scenario.{error}") from None
+
+
+def _refuse_unjudged(
+    run: Run,
+    demands: Mapping[str, Demand],
+    judged: Mapping[str, Judgement],
+    facts: Facts,
+    *,
+    placed: bool,
+) -> None:
+    """Raises CheckError where the scenario demands what nobody can judge in such a run."""
+    where = f"{run.path / 'run.json'}: scenario.expect"
+    if others := sorted((demands.keys() & set(NAMES)) - judged.keys()):
+        words = BY_NAME[others[0]].judged.words
+        raise CheckError(f"{where}.{others[0]}: judged only {words}; remove this demand")
+    looks = Looks(
+        tailing=run.tailing,
+        grouped=run.grouped,
+        generations=facts.one_generation and facts.history_format >= 2,
+        watched=run.watched,
+        placed=placed,
+    )
+    for name, why in unjudged(demands, facts.acks, looks):
+        raise CheckError(f"{where}.{name}: {why}; remove this demand")
+
+
+def by_cause(found: Found) -> dict[str, Mapping[int, int]]:
+    """By anomaly, how many records each cause permits or puts in doubt."""
+    return {name: finding.by_cause for name, finding in found.findings.items()}
+
+
+def _tally(finding: AnomalyFinding, permission: Permission) -> Tally:
+    """How many of an anomaly something permits, or may permit."""
+    causes = permission.causes
+    sure = {number for number in finding.by_cause if causes[number].sure}
+    unsure = sorted(finding.by_cause.keys() - sure)
+    return Tally(
+        count=finding.count,
+        permitted=sum(finding.by_cause[number] for number in sure),
+        in_doubt=sum(finding.by_cause[number] for number in unsure),
+        doubt=causes[unsure[0]].why if unsure else None,
+    )
+
+
+def latencies(found: Found, facts: Facts) -> Latencies:
+    """Those of the report; none of what an imported history does not tell."""
+    if BEGINS in facts.untold:
+        return Latencies(ack=None, delivery=None)
+    delivery = None if READ_TIMES in facts.untold else found.delivery_ms
+    return Latencies(ack=_quantiles(found.ack_ms), delivery=_quantiles(delivery))
+
+
+def _quantiles(values: Sequence[float] | None) -> Quantiles | None:
+    """Named, in ms to two places: the quantiles' own precision."""
+    if values is None:
+        return None
+    named = zip(QUANTILES, values, strict=True)
+    return Quantiles(**{name: round(value, 2) for name, value in named})
