@@ -91,22 +91,22 @@ def _anomaly_table(anomalies: Mapping[str, Finding]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("anomaly", "seen", "forbidden", "demanded"):
         table.add_column(column, justify="right" if column == "seen" else "left")
-    for name, found in sorted(anomalies.items(), key=lambda row: not _broken(row[1])):
-        demand = found.demanded or ""
+    for name, anomaly in sorted(anomalies.items(), key=lambda row: not _broken(row[1])):
+        demand = anomaly.demanded or ""
         if demand:
-            demand += {True: "  met", False: "  NOT met", None: "  unknown"}[found.demand_met]
+            demand += {True: "  met", False: "  NOT met", None: "  unknown"}[anomaly.demand_met]
         table.add_row(
             plain(name),
-            f"{found.count:,}",
-            "yes" if found.forbidden else "no",
+            f"{anomaly.count:,}",
+            "yes" if anomaly.forbidden else "no",
             plain(demand),
             style="red" if _broken(anomaly) else None,
         )
     return table
 
 
-def _broken(found: Finding) -> bool:
-    return found.convicts or found.demand_met is False
+def _broken(anomaly: Finding) -> bool:
+    return anomaly.convicts or anomaly.demand_met is False
 
 
 def _window_table(report: Report, most: int = 12) -> Table:

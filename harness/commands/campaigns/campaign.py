@@ -201,8 +201,10 @@ def supersede(
                     f"--supersede {cell}: {data} has no run of it that counts; it has those "
                     f"of {', '.join(dict.fromkeys(line['cell'] for line in lines)) or 'nothing'}"
                 )
-        told = [superseded(line, why.strip()) for line in mine if line["cell"] in cells]
-        for line in told:
+        retired = [superseded(line, why.strip()) for line in lines if line["cell"] in cells]
+        for line in retired:
             opened.add(line)
-    Screen(console).say(f"{', '.join(cells)}: {len(told)} of the runs count no more: {why.strip()}")
+    Screen(console).say(
+        f"{', '.join(cells)}: {len(retired)} of the runs count no more: {why.strip()}"
+    )
     return VALID

@@ -220,7 +220,7 @@ class Making:
                 tries=self.plan.tries,
                 console=self.console,
             )
-            why = found.why
+            why = calibration.why
             self._add(
                 {
                     "event": CALIBRATED,
@@ -230,7 +230,7 @@ class Making:
                     "started_utc": began,
                     "met": why is None,
                     "why": why,
-                    "runs": found.runs,
+                    "runs": calibration.runs,
                 }
             )
             self.sittings[backend] = began
@@ -285,12 +285,12 @@ class Making:
             code, folder = self._carried_out(run, since, failed=code == FAILED)
         if code in INTERRUPTED:
             return code, None
-        line: Line = {"event": ENDED, **names, **lines.line_of(folder, code, attempt.cell)}
-        if all(line["configuration"] != other.get("configuration") for other in self.told):
+        line: Line = {"event": ENDED, **names, **lines.line_of(folder, code, run.cell)}
+        if all(line["configuration"] != other.get("configuration") for other in self.written):
             line["settings"] = settings_of(folder.read())
         if sitting := self.sittings.get(run.request.backend):
             line["sitting"] = sitting
-        if why := self.doubts.get(attempt.request.backend):
+        if why := self.doubts.get(run.request.backend):
             line["judged"] = line.get("verdict")
             line["verdict"] = "unknown"
             line["reasons"] = [f"the calibration failed: {why}"]
