@@ -1,4 +1,4 @@
-"""Stored runs sealed and checked in one Spark job, each report shown."""
+"""Seals and checks stored runs in one Spark job and shows each report."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def check_runs(
             stack.enter_context(details_go_to(here[0].path))
         all_here = bool(here) and len(here) == len(folders)
         ours = all_here and master is None and ahead is None
-        if ours and "pyspark" not in sys.modules:  # else nothing slow is left to import
+        if ours and "pyspark" not in sys.modules:  # else the slow imports are done
             ahead = stack.enter_context(Ahead(scratch=here[0].path))
             ahead.start()
         _seal(here)
@@ -59,7 +59,9 @@ def check_runs(
         from analysis.job import job  # slow to import: meanwhile Spark starts
 
         try:
-            places = [each.path if isinstance(each, RunFolder) else each for each in folders]
+            places = [
+                folder.path if isinstance(folder, RunFolder) else folder for folder in folders
+            ]
             reports = job.check(places, master, ahead=ahead)
         except job.CheckError as error:
             raise run_folder.StoreError(str(error)) from None
@@ -74,7 +76,7 @@ def check_runs(
 
 
 def tell_spark_of_java() -> None:
-    """Where Java is, unless it is on the PATH."""
+    """Set JAVA_HOME, unless Java is on the PATH."""
     if "JAVA_HOME" not in os.environ and shutil.which("java") is None:
         os.environ["JAVA_HOME"] = str(find_java().path.resolve().parents[1])
 
@@ -89,7 +91,7 @@ def _seal(folders: Sequence[RunFolder]) -> None:
 
 
 def _try_to_write(folder: RunFolder) -> None:
-    """Whether reports can be written there, before Spark says so in words of its own."""
+    """Raise an error of ours where reports cannot be written, before Spark raises its own."""
     with tempfile.TemporaryDirectory(prefix=".check-", dir=folder.path):
         if full := trouble_with(folder.path):
             raise full

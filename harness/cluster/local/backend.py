@@ -91,9 +91,9 @@ def make(folder: RunFolder, record: RunRecord) -> Cluster:
     """The cluster of a run that is inside its namespaces already."""
     wanted = record.scenario.cluster
     home, java = home_of(record), find_java()
-    nodes, told = nodes_of(wanted), {}
+    nodes, zookeeper = nodes_of(wanted), {}
     if zookeepers(nodes):
-        told["zookeeper"] = home.zookeeper_version or "unknown"
+        zookeeper["zookeeper"] = home.zookeeper_version or "unknown"
     return LocalCluster(
         nodes=nodes,
         home=home,
@@ -103,7 +103,7 @@ def make(folder: RunFolder, record: RunRecord) -> Cluster:
         keep_data_in=folder.path / "data" if record.keep else None,
         settings=settings_of(record.scenario),
         formatted=storage_of(home, java, wanted),
-        versions={"kafka": home.version, **told, "java": java.version},
+        versions={"kafka": home.version, **zookeeper, "java": java.version},
     )
 
 

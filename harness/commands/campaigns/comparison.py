@@ -1,13 +1,13 @@
-"""kafka-harness compare: what changed between two sets of runs, and whether it is worse.
+"""kafka-harness compare: tells what changed between two sets of runs, and whether it is worse.
 
     kafka-harness compare last-night.jsonl tonight.jsonl
     kafka-harness compare night-1.jsonl night-2.jsonl night-3.jsonl tonight.jsonl
 
-Each side is a campaign's ledger or a folder of results; of more than two, the last is tonight and
-all others together are what it is held against. A folder's runs are cells by their scenario.
+Each side is a campaign's ledger or a folder of results. The last one is tonight; it is compared
+with all others together. A folder's cells are its scenarios.
 
-Either side may be anybody's, so whatever is compared of a line is looked at first. Lines may lack
-what older releases did not write: versions, settings, what is forbidden, the letters of CAP.
+A side may come from anywhere, so every value that is compared is validated. Lines may lack what
+older releases did not write: versions, settings, what is forbidden, the letters of CAP.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from harness.model.runs.run_record import problem_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class Comparison:
     """A comparison in words: what differs in settings and versions, a row for each cell, what
     changed, and why tonight is worse."""
 
@@ -67,79 +67,87 @@ HEADS = ("cell", "runs", "with loss", "with duplicates", "no ack for, s", "would
 def compare_runs(sides: Sequence[Path], *, gap_factor: float, console: Console) -> int:
     """Show the comparison; 1 where tonight is worse. Raises StoreError for a side that has no
     runs, or a damaged one."""
-    found = told(sides, gap_factor=gap_factor)
-    show(found, console)
-    return found.code
+    comparison = compare_sides(sides, gap_factor=gap_factor)
+    show(comparison, console)
+    return comparison.code
 
 
-def told(sides: Sequence[Path], *, gap_factor: float) -> Told:
+def compare_sides(sides: Sequence[Path], *, gap_factor: float) -> Comparison:
     """The comparison. Raises StoreError for a side that has no runs, or a damaged one."""
     old = [line for side in sides[:-1] for line in lines_of(side)]
     new = lines_of(sides[-1])
-    found = compare(old, new, gap_factor=gap_factor)
-    only = (("before", found.only_old), ("now", found.only_new))
-    return Told(
-        differs=list(_what_differs(found, old, new)),
-        rows=[_row(both, found) for both in found.cells],
+    compared = compare(old, new, gap_factor=gap_factor)
+    only = (("before", compared.only_old), ("now", compared.only_new))
+    return Comparison(
+        differs=list(_what_differs(compared, old, new)),
+        rows=[_row(both, compared) for both in compared.cells],
         sentences=[
             *(f"only {words}: {', '.join(cells)}" for words, cells in only if cells),
-            _sentence(found),
+            _sentence(compared),
         ],
-        changed=[_changed(each) for each in found.changed],
-        alarms=found.alarms,
+        changed=[_changed(change) for change in compared.changed],
+        alarms=compared.alarms,
     )
 
 
-def show(found: Told, console: Console) -> None:
+def show(result: Comparison, console: Console) -> None:
     """Show it: what differs first."""
-    for words in found.differs:
+    for words in result.differs:
         console.print(plain(words, "yellow"))
     table = Table(box=None, pad_edge=False, header_style="bold")
     for head in HEADS:
         table.add_column(head)
-    for cells in found.rows:
+    for cells in result.rows:
         table.add_row(*map(plain, cells))
     console.print(table)
-    for words in found.sentences:
+    for words in result.sentences:
         console.print(plain(words))
-    for words in found.changed:
+    for words in result.changed:
         console.print(plain(f"  changed  {words}"))
-    for words in found.alarms:
+    for words in result.alarms:
         console.print(plain(f"  worse    {words}", "bold red"))
 
 
-def markdown(found: Told, title: str) -> str:
-    """The same as a page, for a job's summary."""
-    worse = [f"- {words}" for words in found.alarms] or ["- nothing"]
+def markdown(result: Comparison, title: str) -> str:
+    """The comparison as Markdown, for a job's summary."""
+    worse = [f"- {words}" for words in result.alarms] or ["- nothing"]
     parts = [
         [f"## {title}", "", "**Worse than before:**", "", *worse],
-        *([["Changed:", "", *(f"- {words}" for words in found.changed)]] if found.changed else []),
-        *([["Differs:", "", *(f"- {words}" for words in found.differs)]] if found.differs else []),
-        ["\n\n".join(found.sentences)],
-        [markdown_table(HEADS, found.rows)],
+        *(
+            [["Changed:", "", *(f"- {words}" for words in result.changed)]]
+            if result.changed
+            else []
+        ),
+        *(
+            [["Differs:", "", *(f"- {words}" for words in result.differs)]]
+            if result.differs
+            else []
+        ),
+        ["\n\n".join(result.sentences)],
+        [markdown_table(HEADS, result.rows)],
     ]
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
 def lines_of(side: Path) -> list[Line]:
-    """The runs that count of a ledger, or all checked ones of a results folder. Raises StoreError
-    where there are none, and for one that cannot be compared."""
+    """A ledger's runs that count, or a results folder's checked runs. Raises StoreError where there
+    are none, and for one that cannot be compared."""
     if side.is_dir():
         with errors_told(side):
-            found = [_line(RunFolder(path=folder)) for folder in runs_below(side)]
-        lines = [line for line in found if line is not None]
+            lines = [_line(RunFolder(path=folder)) for folder in runs_below(side)]
+        checked = [line for line in lines if line is not None]
     elif side.is_file():
-        lines = _sound(side, read(side))
+        checked = _sound(side, read(side))
     else:
         raise StoreError(f"{side}: neither a campaign's ledger nor a folder of results")
-    if not lines:
+    if not checked:
         raise StoreError(f"{side}: no run that counts: give a ledger, or a folder of checked runs")
-    return lines
+    return checked
 
 
 def _sound(path: Path, ledger: Lines) -> list[Line]:
-    """A ledger's runs that count. Raises LedgerError for one of which something that is compared is
-    not what it must be; a superseded one may be as it is."""
+    """A ledger's runs that count. Raises LedgerError for one that cannot be compared; a superseded
+    one is not looked at."""
     numbers = {id(line): number for number, line in enumerate(ledger.all, 1)}
     for line in ledger.standing:
         if why := _unsound(line):
@@ -164,7 +172,7 @@ def _unsound(line: Line) -> str | None:
 
 
 def _line(folder: RunFolder) -> Line | None:
-    """What a ledger would say of a stored run; None: it was not checked."""
+    """A stored run's line, as in a ledger; None: it was not checked."""
     if not (folder.path / "report.json").is_file():
         return None
     folder.refuse_links()
@@ -185,8 +193,8 @@ def _line(folder: RunFolder) -> Line | None:
     )
 
 
-def _what_differs(found: Compared, old: Sequence[Line], new: Sequence[Line]) -> Iterator[str]:
-    """Settings and versions; all is compared all the same."""
+def _what_differs(compared: Compared, old: Sequence[Line], new: Sequence[Line]) -> Iterator[str]:
+    """A sentence for each difference of versions and settings."""
     recorded = {
         line["configuration"]: settings
         for line in [*old, *new]
@@ -194,33 +202,33 @@ def _what_differs(found: Compared, old: Sequence[Line], new: Sequence[Line]) -> 
     }
     for words in versions_that_differ(old, new):
         yield f"versions {words}"
-    for both in found.cells:
+    for both in compared.cells:
         for words in settings_that_differ(both, recorded):
             yield f"settings {both.cell}: {words}"
 
 
-def _row(both: Both, found: Compared) -> Sequence[str]:
-    """Both sides' numbers, and the smallest change that would have shown."""
+def _row(both: Both, compared: Compared) -> Sequence[str]:
+    """A cell's row: both sides' numbers, and the smallest change that would have shown."""
     old, new = row(both.old), row(both.new)
     keys = ("runs", "lossy", "duplicating", "gap")
-    # Without their intervals: what is sure is told below.
+    # Without their intervals: the sentences below the table have the tests.
     pairs = [f"{old[key].partition(' (')[0]} → {new[key].partition(' (')[0]}" for key in keys]
-    return [both.cell, *pairs, f"loss in {found.could_have_seen(both)}"]
+    return [both.cell, *pairs, f"loss in {compared.could_have_seen(both)}"]
 
 
-def _changed(each: Tested) -> str:
-    size = f", effect {each.effect:+.2f}" if each.grown is not None else ""
-    sides = f"{each.old} before, {each.new} now"
-    return f"{each.cell}: {each.what}: {sides} (p = {each.found.p:.2g}{size})"
+def _changed(tested: Tested) -> str:
+    size = f", effect {tested.effect:+.2f}" if tested.grown is not None else ""
+    sides = f"{tested.old} before, {tested.new} now"
+    return f"{tested.cell}: {tested.what}: {sides} (p = {tested.found.p:.2g}{size})"
 
 
-def _sentence(found: Compared) -> str:
-    many, cells = len(found.changed), len(found.cells)
+def _sentence(compared: Compared) -> str:
+    many, cells = len(compared.changed), len(compared.cells)
     if not cells:
         return "there is nothing before to compare with"
-    told = f"{many} things changed" if many != 1 else "one thing changed"
+    words = f"{many} things changed" if many != 1 else "one thing changed"
     return (
-        f"{told if many else 'nothing changed'} in {cells} cells, {len(found.tested)} tests "
-        f"together wrong in 5 % of comparisons (losses held to p ≤ {found.at[True]:.2g}, all else "
-        f"to p ≤ {found.at[False]:.2g})"
+        f"{words if many else 'nothing changed'} in {cells} cells, {len(compared.tested)} tests "
+        f"together wrong in 5 % of comparisons (losses held to p ≤ {compared.at[True]:.2g}, all "
+        f"else to p ≤ {compared.at[False]:.2g})"
     )

@@ -18,12 +18,12 @@ from harness.model.runs.run_folder import RunFolder
 from harness.model.runs.run_record import RunRecord
 from harness.scenario.prepare import Request
 
-# The anomalies of which a line says what the run's configuration and its course promised.
+# The anomalies of which a line says whether they are forbidden.
 PROMISED = ("lost", "duplicate")
 
 
 def began(record: RunRecord) -> bool:
-    """Whether a run that has ended came as far as its experiment."""
+    """Whether a run that has ended began its experiment."""
     return record.failure is None or record.failure.phase not in ("start", "set-up")
 
 

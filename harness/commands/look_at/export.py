@@ -1,11 +1,11 @@
-"""kafka-harness export and history: a run on stdout, a line each, in one of three formats.
+"""kafka-harness export and history: prints a run's history as lines, in one of three formats.
 
     jsonl     everything that was recorded, for people (harness.history.export)
     jepsen    what Jepsen's Kafka workload would have recorded (harness.history.jepsen)
-    lines     sends and reads as any program may tell its own (harness.foreign.telling)
+    lines     sends and reads as any program may write its own (harness.foreign.telling)
 
-Lines go out as they are made. What a format leaves out is counted on stderr. A reader that has seen
-enough (`| head`) ends it quietly.
+Each line is printed at once. What a format leaves out is counted on stderr. A reader that closes
+the pipe (`| head`) ends it quietly.
 """
 
 from __future__ import annotations

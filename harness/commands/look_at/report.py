@@ -1,4 +1,4 @@
-"""kafka-harness report: what was found when the run was checked."""
+"""kafka-harness report: shows the result of a run's check."""
 
 from __future__ import annotations
 
