@@ -40,7 +40,7 @@ from harness.commands.run import run
 from harness.commands.up import up
 from harness.host.output import outlive_readers, unkept
 from harness.model import exit_codes
-from harness.run.interrupts import send_again_what_is_lost
+from harness.run.interrupts import resend_lost_signals
 
 
 def _tell_version(asked: bool) -> None:
@@ -105,7 +105,7 @@ def main() -> None:
 def program() -> None:
     """`main` where it is all that this process is for: it ends without taking apart a thousand
     modules, a quarter of a second of each check that gives back nothing."""
-    send_again_what_is_lost(KeyboardInterrupt, lambda _: signal.SIGINT, lambda: None)
+    resend_lost_signals(KeyboardInterrupt, lambda _: signal.SIGINT, lambda: None)
     last = _Last()
     atexit.register(last.leave)  # the first that is registered is called last
     try:

@@ -7,7 +7,7 @@ the kernel takes every node, link, mount and rule away with it, even after SIGKI
 for unshare's death when the command dies, `--kill-child` for the inner harness's when unshare
 dies, and a pid namespace dies with its pid 1. unshare itself ignores TERM and INT, so the command
 forwards them to the inner harness. That starts with INT blocked: one that comes while Python still
-imports is a traceback otherwise. `harness.run.interrupts.heed` lets it in.
+imports is a traceback otherwise. `harness.run.interrupts.unblock_signals` lets it in.
 
 Source: unshare(1), setpriv(1), pid_namespaces(7).
 """

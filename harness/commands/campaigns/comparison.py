@@ -35,7 +35,7 @@ from harness.commands.campaigns.lines import line_of
 from harness.commands.closing_table import plain
 from harness.model.exit_codes import INVALID, VALID
 from harness.model.runs.ledger import LedgerError, Line, Lines, has_digest, read
-from harness.model.runs.run_folder import RunFolder, StoreError, errors_told, runs_below
+from harness.model.runs.run_folder import RunFolder, StoreError, runs_below, store_errors
 from harness.model.runs.run_record import problem_of
 
 
@@ -159,7 +159,7 @@ def lines_of(side: Path) -> list[Line]:
     """The runs that count of a ledger, or all checked ones of a results folder. Raises StoreError
     where there are none, and for one that cannot be compared."""
     if side.is_dir():
-        with errors_told(side):
+        with store_errors(side):
             found = [_line(RunFolder(path=folder)) for folder in runs_below(side)]
         lines = [line for line in found if line is not None]
     elif side.is_file():

@@ -22,7 +22,7 @@ from harness.foreign.table_folder import FILE, ToldTables, make_of_tables
 from harness.history.record_format import HistoryError
 from harness.host.machine import HostError
 from harness.model.client_settings import acks_of
-from harness.model.runs.run_folder import RunFolder, StoreError, errors_told
+from harness.model.runs.run_folder import RunFolder, StoreError, store_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -87,7 +87,7 @@ def _require_shared(spark: SparkSession, results: Path) -> None:
         return
     there = next(each for each in (results, *results.parents) if each.exists())
     try:
-        with errors_told(there):
+        with store_errors(there):
             require_shared(spark, [there])
     except CheckError:
         raise StoreError(

@@ -49,7 +49,7 @@ def trouble_with(folder: Path) -> DiskError | None:
     return None
 
 
-def trouble_told(words: str, folder: Path) -> DiskError | None:
+def trouble_in_words(words: str, folder: Path) -> DiskError | None:
     """The same where only the words of an error are left, as another program had them."""
     for number in _REASONS:
         if os.strerror(number) in words:
@@ -58,7 +58,7 @@ def trouble_told(words: str, folder: Path) -> DiskError | None:
 
 
 @contextmanager
-def disk_told(folder: Path) -> Iterator[None]:
+def disk_errors(folder: Path) -> Iterator[None]:
     """Inside the block, what a full or read-only disk prevents is a DiskError."""
     try:
         yield

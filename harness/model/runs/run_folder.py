@@ -91,7 +91,7 @@ class RunFolder:
 
     def changed_ns(self) -> int:
         """When run.json was replaced, by the clock of its file. Raises StoreError."""
-        with errors_told(self.path / "run.json"):
+        with store_errors(self.path / "run.json"):
             return (self.path / "run.json").stat().st_mtime_ns
 
     def refuse_links(self) -> None:
@@ -151,7 +151,7 @@ def create(results: Path, scenario: str, seed: int) -> RunFolder:
 
 def find_run(which: str, results: Path) -> RunFolder:
     """A run by its folder, by its id below `results`, or by a scenario's name (its latest run)."""
-    with errors_told(Path(which)):
+    with store_errors(Path(which)):
         for path in (Path(which), results / which, results / which / "latest"):
             if (path / "run.json").is_file():
                 _refuse_stray(path)
@@ -175,7 +175,7 @@ def runs_below(results: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def errors_told(path: Path) -> Iterator[None]:
+def store_errors(path: Path) -> Iterator[None]:
     """Inside the block, a file or folder that cannot be read or written is one sentence. Raises
     StoreError and DiskError."""
     try:
