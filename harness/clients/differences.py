@@ -61,7 +61,7 @@ def not_in_java(file: FileSettings, used: Used, role: Role) -> list[str]:
         if float(beat.value) < float(session):
             return []
         return [
-            f"{file.place(beat)}: {beat.told}={beat.value} is not below {key} "
+            f"{file.place(beat)}: {beat.label}={beat.value} is not below {key} "
             f"({session}): Kafka's Java consumer does not start with that"
         ]
     delivery = named.get("delivery.timeout.ms")
@@ -71,7 +71,7 @@ def not_in_java(file: FileSettings, used: Used, role: Role) -> list[str]:
     if float(delivery.value) >= sum(map(float, parts)):
         return []
     return [
-        f"{file.place(delivery)}: {delivery.told}={delivery.value} is below linger.ms + "
+        f"{file.place(delivery)}: {delivery.label}={delivery.value} is below linger.ms + "
         f"request.timeout.ms ({' + '.join(parts)}): Kafka's Java producer does not start with that"
     ]
 
@@ -84,8 +84,8 @@ def replaced(file: FileSettings, used: Used) -> list[str]:
             before = first.setdefault(name, setting)
             if before is not setting:
                 notes.append(
-                    f"{file.found(setting)} replaces {before.told} of line {before.line}: both are "
-                    f"{name}"
+                    f"{file.where(setting)} replaces {before.label} of line {before.line}: both "
+                    f"are {name}"
                 )
                 first[name] = setting
     return notes

@@ -114,7 +114,7 @@ def read(path: Path, role: Role, beside: Beside | None = None) -> ClientConfig:
         *file.notes,
         *([] if used or overruled else [_NOTHING.format(path=file.path, role=role)]),
         *left_out_note(file.path, left_out),
-        *(f"{file.found(each)}: {why}" for each, why in of_plugin.items()),
+        *(f"{file.where(each)}: {why}" for each, why in of_plugin.items()),
         *reading.strays(),
         *(not_in_java(file, used, role) if client == JAVA else ()),
         *([_OF_BOTH.format(path=file.path)] if of_both else []),
@@ -122,7 +122,7 @@ def read(path: Path, role: Role, beside: Beside | None = None) -> ClientConfig:
     for setting, _ in used:
         if client == JAVA and (changed := change(setting, config, role)):
             notes.append(
-                f"{file.path}: {setting.told}={setting.value} becomes librdkafka's {changed}"
+                f"{file.path}: {setting.label}={setting.value} becomes librdkafka's {changed}"
             )
     notes += replaced(file, used)
     lines = {
@@ -150,8 +150,8 @@ def _client_of(file: FileSettings, told: ClientName | None) -> tuple[ClientName,
     if theirs and javas:
         one, other = settings[theirs[0]], settings[javas[0]]
         raise ConfigFileError(
-            f"{file.path} mixes librdkafka's names ({one.told}, line {one.line}) with the Java "
-            f"client's ({other.told}, line {other.line}): use the names of one of them"
+            f"{file.path} mixes librdkafka's names ({one.label}, line {one.line}) with the Java "
+            f"client's ({other.label}, line {other.line}): use the names of one of them"
         )
     if not theirs and not javas:  # what is left out tells as well
         theirs = of_librdkafka_alone(settings, left_out=True)
@@ -160,7 +160,7 @@ def _client_of(file: FileSettings, told: ClientName | None) -> tuple[ClientName,
     client: ClientName = LIBRDKAFKA if theirs else JAVA
     if of_one and told not in (None, client):
         raise ConfigFileError(
-            f"{file.found(settings[of_one[0]])} is a name of {CLIENTS[client]}, but the client's "
+            f"{file.where(settings[of_one[0]])} is a name of {CLIENTS[client]}, but the client's "
             f"defaults are to be those of {CLIENTS[told or JAVA]}: use its names, or "
             f"--client-defaults {client}"
         )
@@ -208,7 +208,7 @@ class _Reading:
         own = self._known() - LEFT_OUT.keys()
         ends = {each: known_end(each.key, own) for each in self.file.strays}
         return [
-            f"{self.file.found(each)}: not read, though it ends in {end}: give it as {end}, in a "
+            f"{self.file.where(each)}: not read, though it ends in {end}: give it as {end}, in a "
             f"file of its own, if it is the {self.role}'s"
             for each, end in ends.items()
             if end is not None
@@ -226,22 +226,22 @@ class _Reading:
         key = setting.key
         if self.beside.foreign and reason_for(key, PRIVATE):
             return (
-                f"{setting.told} cannot be used here, because this file's settings are stored with "
-                "the run: move TLS and SASL to the file that backend.external.client (or "
+                f"{setting.label} cannot be used here, because this file's settings are stored "
+                "with the run: move TLS and SASL to the file that backend.external.client (or "
                 "backend.kubernetes.attach.client) names"
             )
         if key in self._known():
             return self._problem_of_value(setting)
         if key in self.beside.others:
-            return f"{setting.told} is a broker's or a topic's key, and this file is for the " + (
+            return f"{setting.label} is a broker's or a topic's key, and this file is for the " + (
                 f"{self.role}: move it to the file of --server-properties or --topic-config"
             )
         right = nearest(key, sorted(self._known())) or known_end(key, everyones(self.beside.others))
         hint = f"did you mean {right}?" if right else "remove the line"
-        return f"{setting.told} is not a {self.role} key that the harness knows: {hint}"
+        return f"{setting.label} is not a {self.role} key that the harness knows: {hint}"
 
     def _problem_of_value(self, setting: Setting) -> str | None:
-        told = f"{setting.told}={setting.value}"
+        told = f"{setting.label}={setting.value}"
         if setting.problem:
             return f"{told}: {setting.problem}"
         if template := template_in(setting.value):
@@ -268,13 +268,13 @@ class _Reading:
         if key.java == "partition.assignment.strategy":
             parts = _assignors(setting, parts)
         if key.java == "delivery.timeout.ms" and setting.value == "0":
-            raise ValueError(f"{setting.told}=0 is for ever in librdkafka, and at once in Java")
+            raise ValueError(f"{setting.label}=0 is for ever in librdkafka, and at once in Java")
         value = ",".join(parts)
         if key.java == "metadata.recovery.strategy" or value.lower() in ("true", "false"):
             value = value.lower()
         if key.unit > 1:
             if not value.isdecimal():
-                raise ValueError(f"{setting.told}={setting.value}: not a whole number")
+                raise ValueError(f"{setting.label}={setting.value}: not a whole number")
             value = str(max(1, int(value) // key.unit))
         return {ALIASES.get(name, name): value for name in key.librdkafka}
 
@@ -300,7 +300,7 @@ class _Reading:
                     plain[name] = limit
                 elif told:
                     place = self.file.place(setting)
-                    found.append(f"{place}: {setting.told}={setting.value}: {told}")
+                    found.append(f"{place}: {setting.label}={setting.value}: {told}")
         return found
 
 
@@ -310,7 +310,7 @@ def _assignors(setting: Setting, names: list[str]) -> list[str]:
     known = [*VALUES["partition.assignment.strategy"].values()]
     for name in names:
         if name not in known:
-            raise ValueError(f"{setting.told}={name}: librdkafka has {', '.join(known)} alone")
+            raise ValueError(f"{setting.label}={name}: librdkafka has {', '.join(known)} alone")
     eager = [name for name in names if name != _COOPERATIVE]
     return eager or names
 

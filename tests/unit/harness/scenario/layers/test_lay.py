@@ -11,7 +11,7 @@ import pytest
 from harness.config_files.settings import ConfigFileError
 from harness.model.scenario import ScenarioError
 from harness.model.sections.expect import parted
-from harness.scenario.file import opened, read_scenario
+from harness.scenario.file import open_scenario, read_scenario
 from harness.scenario.layers.lay import Files, by_layer, lay
 from harness.scenario.no_effect import kind_of_key
 from tests.support.config_files import OWN, LayOver, told
@@ -24,7 +24,10 @@ def test_without_files_nothing_is_said_and_the_scenario_holds(laid: LayOver) -> 
 
     assert () == found.notes
     assert {} == found.shown_demands
-    assert read_scenario("baseline").expect == lay(opened("baseline", {}), Files()).scenario.expect
+    assert (
+        read_scenario("baseline").expect
+        == lay(open_scenario("baseline", {}), Files()).scenario.expect
+    )
     assert found.origins["producer"]["acks"] == "scenario"
     assert found.origins["consumer"]["isolation.level"] == "harness"
 
