@@ -53,7 +53,9 @@ class Specs:
     def _of(self, kind: WorkerKind, number: int, index: int, limit_s: float) -> Spec:
         """The SPEC of worker `number` of a kind; it is the `index`th of all that send."""
         work, topic = self.scenario.workload, self.scenario.topic
-        config = defaults.of_one(work.producer if kind.sends else work.consumer, index, number)
+        config = defaults.worker_config(
+            work.producer if kind.sends else work.consumer, index, number
+        )
         bootstrap = ",".join(node.endpoint for node in brokers(self.nodes))
         spec = {
             "run_id": self.folder.run_id,
@@ -72,7 +74,7 @@ class Specs:
         if kind.sends and kind.follows:
             spec["consumer_config"] = self._one_broker(number)
         if kind.sends and kind.member:
-            consumer = defaults.of_one(work.consumer, index, number)
+            consumer = defaults.worker_config(work.consumer, index, number)
             spec["consumer_config"] = {**consumer, "bootstrap.servers": bootstrap}
             spec["first_output"] = FIRST_OUTPUT
         if kind.member:
@@ -86,7 +88,7 @@ class Specs:
         work, kafkas = self.scenario.workload, brokers(self.nodes)
         follower = next((node for node in kafkas if node.name != self.leader), kafkas[0])
         rack = {"client.rack": follower.name} if work.read_via == "follower" else {}
-        consumer = defaults.of_one(work.consumer, number, number)
+        consumer = defaults.worker_config(work.consumer, number, number)
         return {**consumer, "bootstrap.servers": follower.endpoint, **rack}
 
 

@@ -160,7 +160,7 @@ def key_findings(
 ) -> KeyFindings:
     """The findings on these sections' keys and values."""
     wrong, notes = [], []
-    everyones = {key for section in sections for key in section.known}
+    all_keys = {key for section in sections for key in section.known}
     for section in sections:
         if not section.known and section.settings:
             notes.append(f"the keys of {section.name} were not checked: the jars do not name them")
@@ -175,7 +175,7 @@ def key_findings(
                     f"{place}{why}" for why in _value_problems(section, key, value, providers)
                 ]
                 continue
-            passes = key in allowed or (plugin is not None and may_be_a_plugins(key, everyones))
+            passes = key in allowed or (plugin is not None and may_be_a_plugins(key, all_keys))
             if why := _refusal(section, key, sections, passes=passes, in_file=key in places):
                 wrong.append(f"{place} is not {section.whose}{why}")
             elif key not in allowed:

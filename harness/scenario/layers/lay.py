@@ -31,7 +31,7 @@ from harness.clients.defaults import (
     ClientName,
     Layered,
     client_default,
-    layered,
+    layer_config,
 )
 from harness.clients.java_keys import ROLES, Role
 from harness.clients.user_file import ClientConfig
@@ -251,7 +251,7 @@ def _client(role: Role, opened: file.Source, files: Files, shape: Scenario) -> L
     asked = {**own, **given} if of_file is None else given
     if role == "producer" and (why := problem_of_producer(asked)):
         raise ScenarioError(f"{shape.name}: workload.producer.{why}")
-    return layered(
+    return layer_config(
         role,
         Asked(
             scenario=own,
