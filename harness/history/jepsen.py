@@ -93,7 +93,7 @@ def _streams(
     scenario = run.read().scenario
     transactional = "transactional.id" in scenario.workload.producer
     operations = _operations(run.history, sealed)
-    tables = {name: _sound(table, left_out) for name, table in operations.items()}
+    tables = {name: _known_rows(table, left_out) for name, table in operations.items()}
     events = sealed_table(run.history, "events.parquet", sealed, EVENT_COLUMNS)
     changes = _changes(events.select(_EVENT_COLUMNS))
     load_end_ns = _load_end(tables.values())
@@ -103,7 +103,7 @@ def _streams(
     final: list[Iterator[Entry]] = []
     for name, table in tables.items():
         sends = _sends(_of(table, "send"), transactional, load_end_ns, left_out)
-        load.append(_dealt(sends, numbers))
+        load.append(_deal(sends, numbers))
         for f in _READS:
             rows = _sent_only(_of(table, f), sent, left_out)
             if len(rows) == 0:
@@ -127,7 +127,7 @@ def _sends(
     """A producer's operations in order of their begin."""
     rows = _rows(table)
     if transactional:
-        return (_transaction(group, load_end_ns, left_out) for group in _together(rows))
+        return (_transaction(group, load_end_ns, left_out) for group in _open_together(rows))
     return (_operation("send", [row], row[0], load_end_ns) for row in rows)
 
 
@@ -161,7 +161,7 @@ def _operation(f: str, rows: Sequence[Row], type_: str, load_end_ns: int) -> _Op
     )
 
 
-def _together(rows: Rows) -> Iterator[list[Row]]:
+def _open_together(rows: Rows) -> Iterator[list[Row]]:
     """Sends, in order of their begin, that are open together. Those that never ended are together
     with what was open when they began, or with one another; nothing joins them later."""
     group: list[Row] = []
@@ -188,7 +188,7 @@ def _transaction(rows: Sequence[Row], load_end_ns: int, left_out: Counter[str]) 
     return _operation("txn", rows, "info", load_end_ns)
 
 
-def _dealt(operations: Iterator[_Operation], numbers: Iterator[int]) -> Iterator[Entry]:
+def _deal(operations: Iterator[_Operation], numbers: Iterator[int]) -> Iterator[Entry]:
     """A producer's operations, which come in order of their begin, dealt to Jepsen processes."""
     free: list[int] = []
     open_: list[tuple[int, int, _Operation]] = []  # end_ns, process
@@ -221,19 +221,19 @@ def _read(
     """
     process, waiting = next(numbers), deque(given)
     has: frozenset[int] = frozenset()
-    for start_ns, end_ns, found in polls:
+    for start_ns, end_ns, by_partition in polls:
         while waiting and waiting[0][0] <= end_ns:
             changed_ns, what, partitions = waiting.popleft()
             has = has | partitions if what == "assigned" else has - partitions
             now_ns = max(now_ns, changed_ns)
             yield from _assign(now_ns, process, has)
         now_ns = max(now_ns, start_ns)
-        if not has >= found.keys():  # that it was given these is not recorded
-            has |= found.keys()
+        if not has >= by_partition.keys():  # that it was given these is not recorded
+            has |= by_partition.keys()
             yield from _assign(now_ns, process, has)
         yield now_ns, "invoke", process, "poll", "[[:poll]]"
         now_ns = max(now_ns, end_ns)
-        records = ", ".join(f"{key} [{' '.join(found[key])}]" for key in sorted(found))
+        records = ", ".join(f"{key} [{' '.join(by_partition[key])}]" for key in sorted(by_partition))
         yield now_ns, "ok", process, "poll", f"[[:poll {{{records}}}]]"
 
 
@@ -246,12 +246,12 @@ def _assign(time_ns: int, process: int, partitions: Iterable[int]) -> Iterator[E
 def _polls(table: pa.Table) -> Iterator[Poll]:
     """The records of each poll call: those of one reader that began together."""
     for start_ns, rows in itertools.groupby(_rows(table), key=itemgetter(4)):
-        found: dict[int, list[str]] = {}
+        by_partition: dict[int, list[str]] = {}
         end_ns = start_ns
         for _, partition, value, offset, _, end in rows:
-            found.setdefault(partition, []).append(f"[{offset} {value}]")
+            by_partition.setdefault(partition, []).append(f"[{offset} {value}]")
             end_ns = max(end_ns, end or start_ns)
-        yield start_ns, end_ns, found
+        yield start_ns, end_ns, by_partition
 
 
 # Tables
@@ -268,13 +268,13 @@ def _operations(history: Path, sealed: Seal) -> dict[str, pa.Table]:
     return {process: table.select(_COLUMNS) for process, table in tables.items()}
 
 
-def _sound(table: pa.Table, left_out: Counter[str]) -> pa.Table:
+def _known_rows(table: pa.Table, left_out: Counter[str]) -> pa.Table:
     """The rows that a recorder can have written, of what Jepsen's workload knows."""
     f, type_, start, end = (table[name] for name in ("f", "type", "start_ns", "end_ns"))
     is_read = pc.is_in(f, pa.array(_READS))
     whole_read = pc.and_(pc.is_valid(end), pc.greater_equal(table["offset"], 0))
     possible = pc.if_else(is_read, pc.and_(whole_read, pc.equal(type_, "ok")), True)
-    for each in (
+    for rule in (
         pc.is_in(f, pa.array(sorted(F_NAMES.values()))),
         pc.is_in(type_, pa.array(sorted(set(TYPE_NAMES.values())))),
         pc.greater_equal(table["partition"], 0),
@@ -283,7 +283,7 @@ def _sound(table: pa.Table, left_out: Counter[str]) -> pa.Table:
         pc.greater_equal(pc.fill_null(end, 2**62), start),
         pc.or_(pc.is_valid(end), pc.equal(type_, "info")),
     ):
-        possible = pc.and_(possible, each)
+        possible = pc.and_(possible, rule)
     good = table.filter(pc.fill_null(possible, False))
     if good.num_rows < table.num_rows:
         left_out[BAD_ROWS] += table.num_rows - good.num_rows
@@ -309,7 +309,7 @@ def _sent(tables: Iterable[pa.Table]) -> Sent:
     """The values that were sent, in order, and the partition of each."""
     nothing = schema(OPERATION_COLUMNS).empty_table().select(["value", "partition"])
     sends = [table.filter(pc.equal(table["f"], "send")) for table in tables]
-    merged = pa.concat_tables([nothing, *(each.select(["value", "partition"]) for each in sends)])
+    merged = pa.concat_tables([nothing, *(send.select(["value", "partition"]) for send in sends)])
     ordered = merged.sort_by("value")
     return ordered["value"].to_numpy(), ordered["partition"].to_numpy()
 
@@ -319,26 +319,26 @@ def _sent_only(reads: pa.Table, sent: Sent, left_out: Counter[str]) -> pa.Table:
     ours = reads.filter(pc.is_valid(reads["value"]))
     values, partitions = sent
     at = np.searchsorted(values, ours["value"].to_numpy())
-    known = at < len(values)
-    at[~known] = 0
+    matches = at < len(values)
+    at[~matches] = 0
     if len(values):
-        known &= values[at] == ours["value"].to_numpy()
-        known &= partitions[at] == ours["partition"].to_numpy()
+        matches &= values[at] == ours["value"].to_numpy()
+        matches &= partitions[at] == ours["partition"].to_numpy()
     if len(ours) < len(reads):
         left_out[UNPARSABLE] += len(reads) - len(ours)
-    if not known.all():
-        left_out[NEVER_SENT] += int((~known).sum())
-    return ours.filter(pa.array(known))
+    if not matches.all():
+        left_out[NEVER_SENT] += int((~matches).sum())
+    return ours.filter(pa.array(matches))
 
 
 def _changes(events: pa.Table) -> dict[str, list[Change]]:
     """What members of a group were given and lost, in order of time."""
-    found: dict[str, list[Change]] = {}
+    by_process: dict[str, list[Change]] = {}
     chosen = events.filter(pc.is_in(events["event"], pa.array(["assigned", "revoked"])))
     for row in chosen.sort_by("time_ns").to_pylist():
         change = row["time_ns"], row["event"], frozenset(partitions_named(row["text"]))
-        found.setdefault(row["process"], []).append(change)
-    return found
+        by_process.setdefault(row["process"], []).append(change)
+    return by_process
 
 
 def _load_end(tables: Iterable[pa.Table]) -> int:

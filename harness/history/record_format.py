@@ -88,7 +88,7 @@ FORMAT_1: Final = Format(
     ),
     completion_at=32,
 )
-FORMATS: Final = {each.magic: each for each in (FORMAT, FORMAT_1)}
+FORMATS: Final = {version.magic: version for version in (FORMAT, FORMAT_1)}
 MAGIC: Final = FORMAT.magic
 RECORD_SIZE: Final = FORMAT.size
 COMPLETION_AT: Final = FORMAT.completion_at
@@ -149,11 +149,11 @@ def read_header(head: bytes) -> Header:
     if len(head) < HEADER.size:
         raise BadHeaderError(f"it has only {len(head)} bytes")
     magic, record_size, capacity, first_id = HEADER.unpack_from(head)
-    known = FORMATS.get(magic)
+    version = FORMATS.get(magic)
     possible = capacity > 0 and first_id < MOST_RECORDS
-    if known is None or record_size != known.size or not possible:
+    if version is None or record_size != version.size or not possible:
         raise BadHeaderError("its header is not that of a segment of this version")
-    return Header(format=known, capacity=capacity, first_id=first_id)
+    return Header(format=version, capacity=capacity, first_id=first_id)
 
 
 def read_operations(segment: bytes) -> Iterator[Operation | str]:
@@ -174,21 +174,21 @@ def read_operations(segment: bytes) -> Iterator[Operation | str]:
 
 
 def _operation(version: Format, slot: bytes, operation: int) -> Operation | str:
-    known = dict.fromkeys(OPTIONAL, NOTHING)
-    known |= {name: _number(slot, kind, at) for name, kind, at in version.fields}
-    type_, f = known["type"], known["f"]
+    fields = dict.fromkeys(OPTIONAL, NOTHING)
+    fields |= {name: _number(slot, kind, at) for name, kind, at in version.fields}
+    type_, f = fields["type"], fields["f"]
     if type_ == EMPTY and any(slot):
         return "torn"
     if type_ == OPEN:
-        known |= {"offset": NOTHING, "broker": NOTHING, "epoch": NOTHING, "error": 0}
-        known["end_ns"] = known["start_ns"]
+        fields |= {"offset": NOTHING, "broker": NOTHING, "epoch": NOTHING, "error": 0}
+        fields["end_ns"] = fields["start_ns"]
     possible = (
         type_ in TYPE_NAMES
         and f in F_NAMES
-        and known["partition"] >= 0
-        and min(known[name] for name in OPTIONAL) >= NOTHING
-        and known["intended_ns"] > 0
-        and 0 < known["start_ns"] <= known["end_ns"]
+        and fields["partition"] >= 0
+        and min(fields[name] for name in OPTIONAL) >= NOTHING
+        and fields["intended_ns"] > 0
+        and 0 < fields["start_ns"] <= fields["end_ns"]
     )
     if not possible:
         return "bad"
@@ -196,13 +196,13 @@ def _operation(version: Format, slot: bytes, operation: int) -> Operation | str:
         id=operation,
         f=F_NAMES[f],
         type=TYPE_NAMES[type_],
-        partition=known["partition"],
-        intended_ns=known["intended_ns"],
-        start_ns=known["start_ns"],
-        end_ns=None if type_ == OPEN else known["end_ns"],
-        error=known["error"],
-        instance=known.get("instance"),
-        **{name: _known(known[name]) for name in OPTIONAL},
+        partition=fields["partition"],
+        intended_ns=fields["intended_ns"],
+        start_ns=fields["start_ns"],
+        end_ns=None if type_ == OPEN else fields["end_ns"],
+        error=fields["error"],
+        instance=fields.get("instance"),
+        **{name: _none_if_missing(fields[name]) for name in OPTIONAL},
     )
 
 
@@ -212,5 +212,5 @@ def _number(slot: bytes, kind: str, at: int) -> int:
     return int.from_bytes(slot[at : at + number], "little", signed="i" in kind)
 
 
-def _known(number: int) -> int | None:
+def _none_if_missing(number: int) -> int | None:
     return None if number == NOTHING else number

@@ -89,15 +89,15 @@ def sealed_table(
     process: str | None = None,
 ) -> pa.Table:
     """A table as it was sealed, all rows of one process, if any. Raises HistoryError."""
-    known = sealed.tables.get(name)
+    entry = sealed.tables.get(name)
     try:
         return whole(
             history / name,
             columns,
             sealed.run_id,
             process=process,
-            rows=known.rows if known else None,
-            sha256=known.sha256 if known else None,
+            rows=entry.rows if entry else None,
+            sha256=entry.sha256 if entry else None,
         )
     except TableError as error:
         raise HistoryError(f"{history / name}: {error}: restore it") from None

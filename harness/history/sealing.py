@@ -99,20 +99,20 @@ def _seal(folder: Path, run_id: str, workers: Sequence[str]) -> Seal:
         side = side_files.read(folder / f"{process}.jsonl")
         own = side_files.events(side, run_id)
         events += own
-        mine = segments.get(process, [])
-        operations += _put_operations(places, process, mine, own, findings)
+        own_segments = segments.get(process, [])
+        operations += _put_operations(places, process, own_segments, own, findings)
         findings += [*side.findings(), *_no_end(process, own)]
     findings += [_never_recorded(worker) for worker in workers if worker not in processes]
     findings += _put_small_tables(places, events)
     if processes and not (folder / f"{VIEWS}.jsonl").exists():
         findings.append(_no_views())
-    found = _put_findings(places, findings)
+    count = _put_findings(places, findings)
     return Seal(
         version=2,
         run_id=run_id,
         processes=tuple(processes),
         operations=operations,
-        findings=found,
+        findings=count,
         tables=places.tables,
     )
 
@@ -143,8 +143,8 @@ def _put_small_tables(places: Places, events: list[Row]) -> list[Finding]:
 def _put_findings(places: Places, findings: Sequence[Finding]) -> int:
     """The findings, with those of an earlier sealing: what they were found in may be gone."""
     columns = SMALL_TABLES["findings"]
-    found = [*findings, *places.kept]
-    rows: list[Row] = [{"run_id": places.run_id, **asdict(finding)} for finding in found]
+    every = [*findings, *places.kept]
+    rows: list[Row] = [{"run_id": places.run_id, **asdict(finding)} for finding in every]
     earlier = rows_of_this_run(places.folder / "findings.parquet", places.run_id, columns)
     rows += [row for row in earlier if row not in rows]
     return places.put(
@@ -168,8 +168,8 @@ def _is_whole(folder: Path, done: Seal, process: str) -> bool:
     if process not in done.processes:
         return False
     if done.version == 1:  # which knows the rows of all processes together
-        of_all = [_rows(folder, each, done.run_id) for each in done.processes]
-        return None not in of_all and done.operations == sum(each or 0 for each in of_all)
+        of_all = [_rows(folder, name, done.run_id) for name in done.processes]
+        return None not in of_all and done.operations == sum(name or 0 for name in of_all)
     sealed = done.tables.get(f"operations/{process}.parquet")
     if sealed is None or sealed.kept:
         return False

@@ -72,13 +72,13 @@ class Content:
 
 def segments_of(folder: Path) -> dict[str, list[Path]]:
     """Every process's segments in order of their numbers."""
-    found: dict[str, list[tuple[int, Path]]] = {}
+    by_process: dict[str, list[tuple[int, Path]]] = {}
     for path in folder.glob("*.seg"):
         name = SEGMENT_NAME.fullmatch(path.name)
         if name is None:
             raise HistoryError(f"{path}: not a segment's name: move the file out of the history")
-        found.setdefault(name["process"], []).append((int(name["number"]), path))
-    return {process: [path for _, path in sorted(parts)] for process, parts in found.items()}
+        by_process.setdefault(name["process"], []).append((int(name["number"]), path))
+    return {process: [path for _, path in sorted(parts)] for process, parts in by_process.items()}
 
 
 def read_segment(path: Path, process: str, *, first_id: int, last: bool) -> Content:

@@ -82,7 +82,7 @@ def events(side: SideFile, run_id: str) -> list[Row]:
         given = {key: value for key, value in line.items() if key != "line"}
         row: Row = {name: given.pop(name, None) for name, _ in EVENT_COLUMNS if name != "text"}
         row |= {"run_id": run_id, "process": side.process}
-        row["text"] = given["text"] if given.keys() == {"text"} else _as_json(given)
+        row["text"] = given["text"] if given.keys() == {"text"} else _json_text(given)
         if _keep(side, line, row, EVENT_COLUMNS, required=REQUIRED["events"]):
             rows.append(row)
     return rows
@@ -103,17 +103,17 @@ def faults(side: SideFile, run_id: str) -> list[Row]:
     `before` is the view at the injection's invoke, `after` the newest one that the fault's lines
     hold: leader, ISR and controller, as JSON.
     """
-    found: dict[int, Row] = {}
+    by_number: dict[int, Row] = {}
     for line in side.lines:
         if line["event"] not in ("inject", "heal") or not _is(line.get("fault"), "int32"):
             side.bad.append(f"line {line['line']} is neither inject nor heal of a fault")
             continue
         number: int = line["fault"]
-        row = {**found.get(number, _new_fault(run_id, line))}
+        row = {**by_number.get(number, _new_fault(run_id, line))}
         _add(row, line)
         if _keep(side, line, row, FAULT_COLUMNS, required=REQUIRED["faults"]):
-            found[number] = row
-    return list(found.values())
+            by_number[number] = row
+    return list(by_number.values())
 
 
 def _new_fault(run_id: str, line: Row) -> Row:
@@ -143,7 +143,7 @@ def _add(row: Row, line: Row) -> None:
 
 def _view(line: Row) -> str | None:
     view: Row = {key: line[key] for key in ("leader", "isr", "controller", "known") if key in line}
-    return _as_json(view)
+    return _json_text(view)
 
 
 def views(side: SideFile, run_id: str) -> tuple[list[Row], list[Row]]:
@@ -173,8 +173,8 @@ def watermarks(side: SideFile, run_id: str) -> list[Row]:
     rows = []
     for line in side.lines:
         marks, ends, isr = line.get("high_watermarks"), line.get("log_ends"), line.get("isr")
-        known = isr is None or isinstance(isr, list)
-        if not (isinstance(marks, dict) and isinstance(ends, dict) and known):
+        has_isr = isr is None or isinstance(isr, list)
+        if not (isinstance(marks, dict) and isinstance(ends, dict) and has_isr):
             side.bad.append(f"line {line['line']} is not a sample of the replicas")
             continue
         for broker in ends:
@@ -217,12 +217,12 @@ def _of_pairs(side: SideFile, line: Row, row: Row) -> list[Row]:
     first = row.get("sequence") if _is(row.get("sequence"), "int32") else None
     rows = []
     for number, pair in enumerate(pairs):
-        each = {**row, "event": event, **dict(zip(columns, pair, strict=True))}
+        pair_row = {**row, "event": event, **dict(zip(columns, pair, strict=True))}
         if first is not None:
-            each["sequence"] = (first + number) % 2**31
-        if not _keep(side, line, each, KEPT_COLUMNS, required=REQUIRED["kept"]):
+            pair_row["sequence"] = (first + number) % 2**31
+        if not _keep(side, line, pair_row, KEPT_COLUMNS, required=REQUIRED["kept"]):
             return []
-        rows.append(each)
+        rows.append(pair_row)
     return rows
 
 
@@ -251,9 +251,9 @@ def _is(value: Any, kind: str) -> bool:
         most = _INTEGERS[kind]
         return isinstance(value, int) and not isinstance(value, bool) and -most <= value < most
     if kind == "list<string>":
-        return isinstance(value, list) and all(isinstance(each, str) for each in value)
+        return isinstance(value, list) and all(isinstance(item, str) for item in value)
     return isinstance(value, bool if kind == "bool" else str)
 
 
-def _as_json(given: Row) -> str | None:
+def _json_text(given: Row) -> str | None:
     return json.dumps(given, ensure_ascii=False) if given else None

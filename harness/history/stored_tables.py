@@ -54,14 +54,14 @@ def check_file(file: Path) -> None:
 def digest(file: Path) -> str:
     """SHA-256 of a table's bytes. Raises TableError."""
     check_file(file)
-    with _reasons(), file.open("rb") as data:
+    with _table_errors(), file.open("rb") as data:
         return hashlib.file_digest(data, "sha256").hexdigest()
 
 
 def read_bytes(file: Path, *, first: int | None = None) -> bytes:
     """A small file's bytes, or the first so many of any file. Raises TableError."""
     check_file(file)
-    with _reasons(), file.open("rb") as opened:
+    with _table_errors(), file.open("rb") as opened:
         if first is not None:
             return opened.read(first)
         size = os.fstat(opened.fileno()).st_size
@@ -72,7 +72,7 @@ def read_bytes(file: Path, *, first: int | None = None) -> bytes:
 
 def rows_in(data: bytes, columns: Columns) -> list[dict[str, Any]]:
     """All rows of a small table. Raises TableError."""
-    with _reasons():
+    with _table_errors():
         if not data.startswith(_MAGIC):
             raise TableError("cannot be read as Parquet (it begins otherwise)")
         parquet = pq.ParquetFile(io.BytesIO(data), read_dictionary=_texts(columns))
@@ -80,8 +80,8 @@ def rows_in(data: bytes, columns: Columns) -> list[dict[str, Any]]:
         _check_sizes(parquet.metadata, MOST_SMALL_ROWS)
         if parquet.metadata.num_rows > MOST_SMALL_ROWS:
             raise TableError(f"it has {parquet.metadata.num_rows:,} rows, {_TOO_MANY}")
-        there = [name for name, _ in columns if name in parquet.schema_arrow.names]
-        table = parquet.read(there)
+        names = [name for name, _ in columns if name in parquet.schema_arrow.names]
+        table = parquet.read(names)
         if (size := sum(map(_text_bytes, table.columns))) > MOST_GROUP_BYTES:
             raise TableError(f"its texts unpack to {size:,} bytes, {_TOO_MANY}")
         rows: list[dict[str, Any]] = table.to_pylist()
@@ -91,7 +91,7 @@ def rows_in(data: bytes, columns: Columns) -> list[dict[str, Any]]:
 def footer(file: Path, columns: Columns) -> pq.FileMetaData:
     """A table's footer, checked against its columns. Raises TableError."""
     check_file(file)
-    with _reasons(), pq.ParquetFile(file) as parquet:
+    with _table_errors(), pq.ParquetFile(file) as parquet:
         _check_columns(parquet.schema_arrow, columns)
         return parquet.metadata
 
@@ -100,7 +100,7 @@ def row_groups(file: Path, columns: Columns) -> Iterator[pa.Table]:
     """Every row of a table, a row group at a time; texts as dictionaries, what an older table does
     not have as null. Raises TableError."""
     check_file(file)
-    with _reasons():
+    with _table_errors():
         parquet = pq.ParquetFile(file, read_dictionary=_texts(columns))
         with parquet:
             _check_columns(parquet.schema_arrow, columns)
@@ -109,16 +109,16 @@ def row_groups(file: Path, columns: Columns) -> Iterator[pa.Table]:
             for group in range(parquet.num_row_groups):
                 table = parquet.read_row_group(group, names).unify_dictionaries()
                 table.validate(full=True)  # texts, too: whoever compares them decodes them
-                yield _completed(table, columns)
+                yield _complete(table, columns)
 
 
-def _completed(table: pa.Table, columns: Columns) -> pa.Table:
+def _complete(table: pa.Table, columns: Columns) -> pa.Table:
     """With every column, in order; one that is not there is null."""
     wanted = schema(columns)
-    there = set(table.column_names)
+    names = set(table.column_names)
     return pa.table(
         {
-            name: table[name] if name in there else pa.nulls(len(table), wanted.field(name).type)
+            name: table[name] if name in names else pa.nulls(len(table), wanted.field(name).type)
             for name in wanted.names
         }
     )
@@ -169,18 +169,18 @@ def all_are(column: pa.ChunkedArray, text: str) -> bool:
     return not column.null_count and pc.unique(column).to_pylist() in ([], [text])
 
 
-def _check_columns(found: pa.Schema, columns: Columns) -> None:
-    kinds = {field.name: _kind(field.type) for field in found}
+def _check_columns(actual: pa.Schema, columns: Columns) -> None:
+    kinds = {field.name: _kind(field.type) for field in actual}
     for name, kind in columns:
         if kinds.get(name) != kind and not (name in ADDED and name not in kinds):
             has = f"is {kinds[name]}" if name in kinds else "is missing"
             raise TableError(f"column {name} {has}, expected {kind}: not of this version")
 
 
-def _check_sizes(found: pq.FileMetaData, most_rows: int) -> None:
+def _check_sizes(metadata: pq.FileMetaData, most_rows: int) -> None:
     """Refuse what unpacks to more than anybody recorded, before it is unpacked."""
-    for number in range(found.num_row_groups):
-        group = found.row_group(number)
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
         if group.num_rows > most_rows:
             raise TableError(f"it has {group.num_rows:,} rows in one row group, {_TOO_MANY}")
         if group.total_byte_size > MOST_GROUP_BYTES:
@@ -195,17 +195,17 @@ def _text_bytes(column: pa.ChunkedArray) -> int:
     """How much the texts of a column are that are kept once each."""
     kept = [chunk for chunk in column.chunks if pa.types.is_dictionary(chunk.type)]
     lengths = (pc.take(pc.binary_length(chunk.dictionary), chunk.indices) for chunk in kept)
-    return sum(pc.sum(each, min_count=0).as_py() for each in lengths)
+    return sum(pc.sum(length, min_count=0).as_py() for length in lengths)
 
 
-def _kind(found: pa.DataType) -> str:
-    if pa.types.is_dictionary(found):
-        found = found.value_type
-    return str(found).replace("element: ", "").replace("item: ", "")
+def _kind(data_type: pa.DataType) -> str:
+    if pa.types.is_dictionary(data_type):
+        data_type = data_type.value_type
+    return str(data_type).replace("element: ", "").replace("item: ", "")
 
 
 @contextmanager
-def _reasons() -> Iterator[None]:
+def _table_errors() -> Iterator[None]:
     try:
         yield
     except TableError:
