@@ -1,26 +1,26 @@
-"""A sealed history as Jepsen's Kafka workload would have recorded it: one EDN map a line.
+"""Exports a sealed history as Jepsen's Kafka workload would have recorded it: one EDN map a line.
 
     {:index 0, :time 0, :type :invoke, :process 0, :f :send, :value [[:send 2 7]]}
     {:index 1, :time 4100, :type :ok, :process 0, :f :send, :value [[:send 2 [13 7]]]}
     {:index 2, :time 9000, :type :invoke, :process 1, :f :poll, :value [[:poll]]}
     {:index 3, :time 9900, :type :ok, :process 1, :f :poll, :value [[:poll {2 [[13 7]]}]]}
 
-A key is a partition. Indexes are dense, times never go back, and a Jepsen process has one operation
-open at a time:
+A key is a partition. Indexes are dense, times never go back, and a Jepsen process has one open
+operation at a time:
 
-- A producer's sends overlap: each goes to the first Jepsen process of that producer that is free.
-  One whose operation ended :info is not used again. A send that never ended is :info when the load
-  ends, and no open invocation: Jepsen's checker knows from completions alone who sent a value.
+- A producer's sends overlap: each goes to the first free Jepsen process of that producer. A process
+  whose operation ended :info is not used again. A send that never ended is :info at the end of the
+  load, not an open invocation: Jepsen's checker learns from completions only who sent a value.
 - With a transactional.id the sends that are open together are one :txn. One of mixed ends is :info.
   A send that never ended holds no transaction open.
-- What one poll call returned is one :poll. An :assign says which partitions a reader has: before
-  its first poll, and when a member of a group is given some or loses them.
+- The records of one poll call are one :poll. An :assign says which partitions a reader has: before
+  its first poll, and when a member of a group gets some or loses them.
 - Every final read is a process of its own, after all else.
 
-Left out, and counted: what Jepsen's model does not know, and records whose value nobody sent to
-their partition, on which its checker gives up. A table that is missing, is not as it was sealed, or
-was not sealed with the others is an error: half a history would be judged as a whole one.
-docs/history.md tells how to read it.
+It leaves out, and counts, what Jepsen's model does not know, and records with a value that nobody
+sent to their partition, because its checker gives up on them. A table that is missing, has changed
+since sealing, or was not sealed with the others is an error: half a history would be judged as a
+whole one. docs/history.md says how to read it.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ MIXED_ACKS: Final = "acks of transactions with mixed ends, which are :info"
 
 
 def export(run_dir: Path, left_out: Counter[str]) -> Iterator[str]:
-    """Every line of a run's history for Jepsen; seals it first.
+    """Yield every line of a run's history for Jepsen; seals it first.
 
-    Adds to `left_out` what is not in it: words -> how many. Raises HistoryError and StoreError.
+    Adds to `left_out` what the lines lack: words -> how many. Raises HistoryError and StoreError.
     """
     load, final = _streams(RunFolder(path=run_dir), seal(run_dir), left_out)
     by_time: Callable[[Entry], int] = itemgetter(0)
@@ -89,11 +89,11 @@ def export(run_dir: Path, left_out: Counter[str]) -> Iterator[str]:
 def _streams(
     run: RunFolder, sealed: Seal, left_out: Counter[str]
 ) -> tuple[list[Iterator[Entry]], list[Iterator[Entry]]]:
-    """What each producer and reader did in order of time, and what each final read did after it."""
+    """The entries of each producer and reader in order of time, and those of each final read."""
     scenario = run.read().scenario
     transactional = "transactional.id" in scenario.workload.producer
     operations = _operations(run.history, sealed)
-    tables = {name: _known_rows(table, left_out) for name, table in operations.items()}
+    tables = {name: _possible_rows(table, left_out) for name, table in operations.items()}
     events = sealed_table(run.history, "events.parquet", sealed, EVENT_COLUMNS)
     changes = _changes(events.select(_EVENT_COLUMNS))
     load_end_ns = _load_end(tables.values())
@@ -118,13 +118,10 @@ def _streams(
     return load, final
 
 
-# Sends
-
-
 def _sends(
     table: pa.Table, transactional: bool, load_end_ns: int, left_out: Counter[str]
 ) -> Iterator[_Operation]:
-    """A producer's operations in order of their begin."""
+    """A producer's operations, in order of their begin."""
     rows = _rows(table)
     if transactional:
         return (_transaction(group, load_end_ns, left_out) for group in _open_together(rows))
@@ -144,7 +141,7 @@ class _Operation:
 
 
 def _operation(f: str, rows: Sequence[Row], type_: str, load_end_ns: int) -> _Operation:
-    """These sends as one operation that ends with the last of them."""
+    """One operation of these sends, which ends with the last of them."""
     invoked = " ".join(f"[:send {partition} {value}]" for _, partition, value, *_ in rows)
     completed = " ".join(
         f"[:send {partition} [{'nil' if offset is None else offset} {value}]]"
@@ -162,8 +159,8 @@ def _operation(f: str, rows: Sequence[Row], type_: str, load_end_ns: int) -> _Op
 
 
 def _open_together(rows: Rows) -> Iterator[list[Row]]:
-    """Sends, in order of their begin, that are open together. Those that never ended are together
-    with what was open when they began, or with one another; nothing joins them later."""
+    """Groups of sends that are open together, in order of their begin. A send that never ended
+    joins what was open when it began, or others like it; no later send joins it."""
     group: list[Row] = []
     until_ns: int | None = None
     for row in rows:
@@ -189,7 +186,7 @@ def _transaction(rows: Sequence[Row], load_end_ns: int, left_out: Counter[str]) 
 
 
 def _deal(operations: Iterator[_Operation], numbers: Iterator[int]) -> Iterator[Entry]:
-    """A producer's operations, which come in order of their begin, dealt to Jepsen processes."""
+    """Deal a producer's operations, in order of their begin, to Jepsen processes."""
     free: list[int] = []
     open_: list[tuple[int, int, _Operation]] = []  # end_ns, process
 
@@ -209,15 +206,14 @@ def _deal(operations: Iterator[_Operation], numbers: Iterator[int]) -> Iterator[
         yield ended()
 
 
-# Reads
-
-
 def _read(
     polls: Iterator[Poll], given: Sequence[Change], numbers: Iterator[int], now_ns: int
 ) -> Iterator[Entry]:
-    """What one reader did from `now_ns` on, as one Jepsen process: its polls follow one another.
+    """The entries of one reader from `now_ns` on, as one Jepsen process: its polls follow one
+    another.
 
-    An assignment in the middle of a poll is told before it: what that returned came afterwards.
+    An assignment in the middle of a poll comes before it, because the poll's records came
+    afterwards.
     """
     process, waiting = next(numbers), deque(given)
     has: frozenset[int] = frozenset()
@@ -228,12 +224,14 @@ def _read(
             now_ns = max(now_ns, changed_ns)
             yield from _assign(now_ns, process, has)
         now_ns = max(now_ns, start_ns)
-        if not has >= by_partition.keys():  # that it was given these is not recorded
+        if not has >= by_partition.keys():  # no event recorded this assignment
             has |= by_partition.keys()
             yield from _assign(now_ns, process, has)
         yield now_ns, "invoke", process, "poll", "[[:poll]]"
         now_ns = max(now_ns, end_ns)
-        records = ", ".join(f"{key} [{' '.join(by_partition[key])}]" for key in sorted(by_partition))
+        records = ", ".join(
+            f"{key} [{' '.join(by_partition[key])}]" for key in sorted(by_partition)
+        )
         yield now_ns, "ok", process, "poll", f"[[:poll {{{records}}}]]"
 
 
@@ -254,9 +252,6 @@ def _polls(table: pa.Table) -> Iterator[Poll]:
         yield start_ns, end_ns, by_partition
 
 
-# Tables
-
-
 def _operations(history: Path, sealed: Seal) -> dict[str, pa.Table]:
     """The operations of every process that was sealed, and of no other."""
     for file in sorted((history / "operations").glob("*.parquet")):
@@ -268,8 +263,8 @@ def _operations(history: Path, sealed: Seal) -> dict[str, pa.Table]:
     return {process: table.select(_COLUMNS) for process, table in tables.items()}
 
 
-def _known_rows(table: pa.Table, left_out: Counter[str]) -> pa.Table:
-    """The rows that a recorder can have written, of what Jepsen's workload knows."""
+def _possible_rows(table: pa.Table, left_out: Counter[str]) -> pa.Table:
+    """The rows that a recorder can have written and that Jepsen's workload knows."""
     f, type_, start, end = (table[name] for name in ("f", "type", "start_ns", "end_ns"))
     is_read = pc.is_in(f, pa.array(_READS))
     whole_read = pc.and_(pc.is_valid(end), pc.greater_equal(table["offset"], 0))
@@ -294,19 +289,19 @@ def _known_rows(table: pa.Table, left_out: Counter[str]) -> pa.Table:
 
 
 def _of(table: pa.Table, f: str) -> pa.Table:
-    """One kind of operation, in order of its begin."""
+    """The operations of one kind, in order of their begin."""
     chosen = table.filter(pc.equal(table["f"], f)).drop_columns(["f"])
     return chosen.sort_by([("start_ns", "ascending"), ("id", "ascending")]).drop_columns(["id"])
 
 
 def _rows(table: pa.Table) -> Rows:
-    """Rows, made into tuples a batch at a time."""
+    """The rows as tuples; converts a batch at a time."""
     for batch in table.to_batches(max_chunksize=BATCH):
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
 def _sent(tables: Iterable[pa.Table]) -> Sent:
-    """The values that were sent, in order, and the partition of each."""
+    """The sent values in order, and the partition of each."""
     nothing = schema(OPERATION_COLUMNS).empty_table().select(["value", "partition"])
     sends = [table.filter(pc.equal(table["f"], "send")) for table in tables]
     merged = pa.concat_tables([nothing, *(send.select(["value", "partition"]) for send in sends)])
@@ -332,7 +327,7 @@ def _sent_only(reads: pa.Table, sent: Sent, left_out: Counter[str]) -> pa.Table:
 
 
 def _changes(events: pa.Table) -> dict[str, list[Change]]:
-    """What members of a group were given and lost, in order of time."""
+    """The partitions that members of a group got and lost, in order of time."""
     by_process: dict[str, list[Change]] = {}
     chosen = events.filter(pc.is_in(events["event"], pa.array(["assigned", "revoked"])))
     for row in chosen.sort_by("time_ns").to_pylist():
@@ -342,7 +337,7 @@ def _changes(events: pa.Table) -> dict[str, list[Change]]:
 
 
 def _load_end(tables: Iterable[pa.Table]) -> int:
-    """When all had ended but the final reads."""
+    """The end of the last operation before the final reads."""
     times = [0]
     for table in tables:
         rows = table.filter(pc.not_equal(table["f"], "final-read"))

@@ -1,5 +1,5 @@
-"""The JSON lines of a history as rows: workers' events, the nemesis's faults, the cluster's views,
-the replicas' watermarks, and what was kept of the brokers' own evidence.
+"""Turns the JSON lines of a history into rows: workers' events, the nemesis's faults, the cluster's
+views, the replicas' watermarks, and the evidence that was kept of brokers.
 
 A line that cannot be used is left out and counted as a finding; it never raises.
 """
@@ -52,7 +52,7 @@ class SideFile:
 
 
 def read(path: Path) -> SideFile:
-    """A side file; one that is not there has no lines. Raises HistoryError if it cannot be read."""
+    """Read a side file; a missing one has no lines. Raises HistoryError if it cannot be read."""
     side = SideFile(process=path.stem, name=path.name)
     if not path.exists() and not path.is_symlink():
         return side
@@ -76,7 +76,7 @@ def read(path: Path) -> SideFile:
 
 
 def events(side: SideFile, run_id: str) -> list[Row]:
-    """A worker's events, one row each; what has no column of its own goes to `text` as JSON."""
+    """A worker's events, one row each; fields without a column go to `text` as JSON."""
     rows = []
     for line in side.lines:
         given = {key: value for key, value in line.items() if key != "line"}
@@ -89,7 +89,7 @@ def events(side: SideFile, run_id: str) -> list[Row]:
 
 
 def error_names(rows: Iterable[Row]) -> dict[int, str]:
-    """The names that a worker wrote down for librdkafka's codes."""
+    """The names that a worker recorded for librdkafka's codes."""
     return {
         row["code"]: row["name"]
         for row in rows
@@ -98,10 +98,10 @@ def error_names(rows: Iterable[Row]) -> dict[int, str]:
 
 
 def faults(side: SideFile, run_id: str) -> list[Row]:
-    """The nemesis's lines put together: one row a fault, in order of their first line.
+    """The nemesis's lines combined: one row a fault, in order of their first line.
 
-    `before` is the view at the injection's invoke, `after` the newest one that the fault's lines
-    hold: leader, ISR and controller, as JSON.
+    `before` is the view at the injection's invoke, `after` the newest one in the fault's lines:
+    leader, ISR and controller, as JSON.
     """
     by_number: dict[int, Row] = {}
     for line in side.lines:
@@ -188,8 +188,8 @@ def watermarks(side: SideFile, run_id: str) -> list[Row]:
 
 
 def kept(side: SideFile, run_id: str) -> list[Row]:
-    """What was kept of the brokers' evidence, one row a line; of a batch one for each record
-    (`kept-record`), of a checkpoint one for each epoch (`kept-epoch`, its first offset)."""
+    """The evidence that was kept of brokers, one row a line; but one for each record of a batch
+    (`kept-record`) and for each epoch of a checkpoint (`kept-epoch`, its first offset)."""
     rows = []
     for line in side.lines:
         row: Row = {name: line.get(name) for name, _ in KEPT_COLUMNS} | {"run_id": run_id}
@@ -234,7 +234,7 @@ def _keep(
     *,
     required: tuple[str, ...],
 ) -> bool:
-    """Whether every value fits its column; if not, the line is noted as bad."""
+    """Whether every value fits its column; if not, the line counts as bad."""
     for name, kind in columns:
         value = row[name]
         if value is None and name not in required:

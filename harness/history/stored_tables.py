@@ -1,9 +1,9 @@
-"""Stored tables, read with suspicion: a file is a table of ours, or there is a reason why not.
+"""Reads stored tables with suspicion: a file is a table of ours, or there is a reason why not.
 
-Anybody may have cut, replaced or damaged a stored file, so what a reader of Parquet raises is
-caught here, whatever it is, and becomes a `TableError`: the end of a sentence that names the file.
-Links are not followed: a run's folder holds its own files. Nor is anything unpacked that says of
-itself that it is bigger than what we record: 100 KB of Parquet can be gigabytes.
+Anybody may have cut, replaced or damaged a stored file, so whatever a reader of Parquet raises
+becomes a `TableError`: the end of a sentence that names the file. Links are not followed: a run's
+folder holds its own files. A file that claims to be larger than what we record is not unpacked: 100
+KB of Parquet can be gigabytes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class TableError(Exception):
 
 
 def check_file(file: Path) -> None:
-    """Refuse what is no file of the folder's own: opening it might never return."""
+    """Refuse anything but a regular file of the folder: opening it might never return."""
     try:
         mode = file.lstat().st_mode
     except FileNotFoundError:
@@ -97,8 +97,8 @@ def footer(file: Path, columns: Columns) -> pq.FileMetaData:
 
 
 def row_groups(file: Path, columns: Columns) -> Iterator[pa.Table]:
-    """Every row of a table, a row group at a time; texts as dictionaries, what an older table does
-    not have as null. Raises TableError."""
+    """Every row of a table, a row group at a time; texts as dictionaries, columns that an older
+    table lacks as null. Raises TableError."""
     check_file(file)
     with _table_errors():
         parquet = pq.ParquetFile(file, read_dictionary=_texts(columns))
@@ -113,7 +113,7 @@ def row_groups(file: Path, columns: Columns) -> Iterator[pa.Table]:
 
 
 def _complete(table: pa.Table, columns: Columns) -> pa.Table:
-    """With every column, in order; one that is not there is null."""
+    """The table with every column, in order; a missing one is null."""
     wanted = schema(columns)
     names = set(table.column_names)
     return pa.table(
@@ -132,7 +132,7 @@ def all_rows(file: Path, columns: Columns) -> pa.Table:
 
 
 def count_rows(file: Path, columns: Columns, run_id: str) -> int:
-    """How many rows a table has, each of them decoded and of this run. Raises TableError."""
+    """The number of a table's rows, each of them decoded and of this run. Raises TableError."""
     rows = 0
     for group in row_groups(file, columns):
         if not all_are(group["run_id"], run_id):
@@ -150,8 +150,8 @@ def whole(  # noqa: PLR0913  what a seal says of a table
     rows: int | None = None,
     sha256: str | None = None,
 ) -> pa.Table:
-    """A table that is as it was sealed (rows, sha256; None: not known), each of its rows of this
-    run and process (None: of any). Raises TableError."""
+    """A table unchanged since sealing (rows, sha256; None: not known), with rows of this run and
+    process only (None: of any process). Raises TableError."""
     if sha256 is not None and digest(file) != sha256:
         raise TableError("it is not the file that was sealed (its SHA-256 differs)")
     table = all_rows(file, columns)
@@ -178,7 +178,7 @@ def _check_columns(actual: pa.Schema, columns: Columns) -> None:
 
 
 def _check_sizes(metadata: pq.FileMetaData, most_rows: int) -> None:
-    """Refuse what unpacks to more than anybody recorded, before it is unpacked."""
+    """Refuse, before unpacking, what unpacks to more than anybody recorded."""
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
         if group.num_rows > most_rows:
@@ -192,7 +192,7 @@ def _texts(columns: Columns) -> list[str]:
 
 
 def _text_bytes(column: pa.ChunkedArray) -> int:
-    """How much the texts of a column are that are kept once each."""
+    """The size of a column's texts if each is unpacked."""
     kept = [chunk for chunk in column.chunks if pa.types.is_dictionary(chunk.type)]
     lengths = (pc.take(pc.binary_length(chunk.dictionary), chunk.indices) for chunk in kept)
     return sum(pc.sum(length, min_count=0).as_py() for length in lengths)
