@@ -40,7 +40,7 @@ from harness.cluster.node_settings import defaults_of
 from harness.model.bounds import problem_of_producer
 from harness.model.kafka_text import kafka_text, same_text
 from harness.model.scenario import Scenario, ScenarioError, TopicPart, WorkloadPart
-from harness.model.sections.expect import parted
+from harness.model.sections.expect import split_demands
 from harness.model.worker_kinds import KINDS, asked_for
 from harness.scenario import file
 from harness.scenario.client_keys import with_lines
@@ -309,7 +309,7 @@ def _demands(
     own = file.parse_tables({**tables, "expect": tables.get("expect", {})}).expect
     stay, shown = {key: text for key, text in own.items() if key not in given}, dict[str, str]()
     if replaced:
-        stay, shown = parted(stay)
+        stay, shown = split_demands(stay)
     without = problems(file.parse_tables({**tables, "expect": {}}))
     for name, text in list(stay.items()):
         alone = file.parse_tables({**tables, "expect": {name: text}})

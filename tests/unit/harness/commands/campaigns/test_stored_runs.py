@@ -66,14 +66,14 @@ def stored(results: Path, name: str, began: datetime) -> RunFolder:
 
 def start(tmp_path: Path, began: datetime) -> None:
     """The ledger says that the cell's run begins then, and no end of it."""
-    with Ledger.opened(tmp_path / "tonight.jsonl") as ledger:
+    with Ledger.open(tmp_path / "tonight.jsonl") as ledger:
         names = {"cell": "study-1", "backend": "local", "seed": 7}
         ledger.add({"event": STARTED, **names, "started_utc": began.isoformat()})
 
 
 def end(tmp_path: Path, at: datetime, **more: Any) -> None:
     """And that it has ended."""
-    with Ledger.opened(tmp_path / "tonight.jsonl") as ledger:
+    with Ledger.open(tmp_path / "tonight.jsonl") as ledger:
         names = {"cell": "study-1", "backend": "local", "seed": 7}
         ledger.add({"event": ENDED, **names, "started_utc": at.isoformat(), **more})
 

@@ -10,7 +10,7 @@ import pytest
 
 from harness.config_files.settings import ConfigFileError
 from harness.model.scenario import ScenarioError
-from harness.model.sections.expect import parted
+from harness.model.sections.expect import split_demands
 from harness.scenario.file import open_scenario, read_scenario
 from harness.scenario.layers.lay import Files, by_layer, lay
 from harness.scenario.no_effect import kind_of_key
@@ -211,11 +211,11 @@ def test_what_cannot_be_demanded_of_these_clients_is_shown(laid: LayOver) -> Non
 def test_upper_limits_stay_and_what_must_happen_is_shown(
     demand: str, stays: str | None, shown: str | None
 ) -> None:
-    assert parted({"lost": demand}) == (
+    assert split_demands({"lost": demand}) == (
         {} if stays is None else {"lost": stays},
         {} if shown is None else {"lost": shown},
     )
-    assert parted({"isr-leave-s": demand}) == ({}, {"isr-leave-s": demand})
+    assert split_demands({"isr-leave-s": demand}) == ({}, {"isr-leave-s": demand})
 
 
 # Keys that do nothing
