@@ -40,7 +40,7 @@ from harness.commands.run import run
 from harness.commands.up import up
 from harness.host.output import outlive_readers, unkept
 from harness.model import exit_codes
-from harness.run.interrupts import send_again_what_is_lost
+from harness.run.interrupts import resend_lost_signals
 
 
 def _tell_version(asked: bool) -> None:
@@ -104,7 +104,7 @@ def main() -> None:
 def program() -> None:
     """`main` as a process of its own, which ends without unloading a thousand modules: that takes a
     quarter of a second."""
-    send_again_what_is_lost(KeyboardInterrupt, lambda _: signal.SIGINT, lambda: None)
+    resend_lost_signals(KeyboardInterrupt, lambda _: signal.SIGINT, lambda: None)
     last = _Last()
     atexit.register(last.leave)  # registered first, called last
     try:

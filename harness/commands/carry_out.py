@@ -39,7 +39,7 @@ from harness.host.unforeseen import details_go_to
 from harness.model.client_settings import acks_of, of_one_generation
 from harness.model.exit_codes import FAILED, INTERRUPTED, INVALID, UNKNOWN, worst
 from harness.model.runs import run_folder
-from harness.model.runs.disk import disk_told
+from harness.model.runs.disk import disk_errors
 from harness.model.runs.run_folder import RunFolder
 from harness.model.runs.run_record import RunRecord
 from harness.model.scenario import ScenarioError
@@ -147,7 +147,7 @@ def carry_out_run(
     screen = Screen(console)
     screen.say(f"seed {record.seed}", style="bold")
     folder = run_folder.create(results, record.scenario.name, record.seed)
-    with details_go_to(folder.path), disk_told(folder.path):
+    with details_go_to(folder.path), disk_errors(folder.path):
         code = _carried_out(prepared, folder, check=check, screen=screen)
     annotate(code, record.scenario.name, record.seed, console)
     return code, folder

@@ -20,7 +20,7 @@ from harness.host.unforeseen import details_go_to
 from harness.model.exit_codes import worst
 from harness.model.runs import run_folder
 from harness.model.runs.disk import trouble_with
-from harness.model.runs.run_folder import RunFolder, errors_told
+from harness.model.runs.run_folder import RunFolder, store_errors
 
 
 def check_runs(
@@ -39,14 +39,14 @@ def check_runs(
     tell_spark_of_java()
     here = [folder for folder in folders if isinstance(folder, RunFolder)]
     for folder in here:
-        with errors_told(folder.path), details_go_to(folder.path):
+        with store_errors(folder.path), details_go_to(folder.path):
             folder.refuse_links()
             folder.read()
             _try_to_write(folder)
     with ExitStack() as stack:
         stack.enter_context(console.status("checking the history with Spark"))
         if here:
-            stack.enter_context(errors_told(here[0].path))
+            stack.enter_context(store_errors(here[0].path))
             stack.enter_context(details_go_to(here[0].path))
         all_here = bool(here) and len(here) == len(folders)
         ours = all_here and master is None and ahead is None
@@ -86,7 +86,7 @@ def _seal(folders: Sequence[RunFolder]) -> None:
     from harness.history import sealing  # as slow
 
     for folder in folders:
-        with errors_told(folder.path), details_go_to(folder.path):
+        with store_errors(folder.path), details_go_to(folder.path):
             sealing.seal(folder.path)
 
 

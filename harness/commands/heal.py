@@ -70,14 +70,14 @@ def heal(
     """
     from harness.cluster.ownership import Orphan
     from harness.host.unforeseen import details_go_to
-    from harness.model.runs.run_folder import errors_told, find_run
+    from harness.model.runs.run_folder import find_run, store_errors
     from harness.model.scenario import ScenarioError
 
     if (run is None) == (cluster is None):
         raise ScenarioError("heal: give either a run or --cluster NAME")
     if run is not None:
         folder = find_run(run, results)
-        with errors_told(folder.path), details_go_to(folder.path):
+        with store_errors(folder.path), details_go_to(folder.path):
             code = heal_run(folder, console, down=down, allow=allow or ())
         raise typer.Exit(code)
     orphan = Orphan(record=None, name=cluster, down=down)

@@ -93,9 +93,9 @@ def main() -> None:
     from harness.host.output import outlive_readers
     from harness.model.runs.run_folder import RunFolder
     from harness.model.runs.run_record import parse
-    from harness.run.interrupts import heed, stop_on_signals
+    from harness.run.interrupts import stop_on_signals, unblock_signals
     from harness.run.progress import Screen
-    from harness.run.suspects import explained
+    from harness.run.suspects import explanation
 
     outlive_readers()
     screen = Screen()
@@ -104,12 +104,12 @@ def main() -> None:
     folder.logs.mkdir(parents=True)
     record = parse(sys.argv[1])
     try:
-        heed()
+        unblock_signals()
         code = _held_up(record, folder, screen)
     except Stopped as stopped:
         sys.exit(interrupted(stopped.number))
     except (ClusterError, HostError) as error:
-        sentence, log = explained(error, str(error), "set-up", record, folder.logs)
+        sentence, log = explanation(error, str(error), "set-up", record, folder.logs)
         screen.error(sentence)
         if log:
             screen.say("`kafka-harness run` with the same settings keeps the nodes' logs")

@@ -35,7 +35,7 @@ from harness.cluster.nodes import (
 )
 from harness.cluster.ownership import Orphan
 from harness.distribution.kafka_home import KafkaHome, find_kafka
-from harness.distribution.storage import Format, Voter, formatted
+from harness.distribution.storage import Format, Voter, first_voter_disk
 from harness.host.java import Java, find_java
 from harness.model.runs.run_folder import RunFolder
 from harness.model.runs.run_record import RunRecord
@@ -120,7 +120,9 @@ def storage_of(home: KafkaHome, java: Java, wanted: ClusterPart) -> Path | None:
     if not voters:
         return None
     dynamic = wanted.voters == "dynamic"
-    return formatted(home, java, Format(voters=voters, dynamic=dynamic, features=wanted.features))
+    return first_voter_disk(
+        home, java, Format(voters=voters, dynamic=dynamic, features=wanted.features)
+    )
 
 
 def capabilities(_: Scenario) -> frozenset[type]:

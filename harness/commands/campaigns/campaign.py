@@ -193,7 +193,7 @@ def supersede(
         raise ScenarioError("--why: say with --supersede which cell's runs count no more")
     backends = of(plan, options.backends)
     data = options.ledger or file.parent / plan.data
-    with Ledger.opened(data) as opened:
+    with Ledger.open(data) as opened:
         lines = [line for line in opened.read().standing if name_of(line)[1] in backends]
         for cell in cells:
             if not any(line["cell"] == cell for line in lines):

@@ -37,7 +37,7 @@ from harness.commands.closing_table import plain
 from harness.model.exit_codes import INVALID, VALID
 from harness.model.runs.ledger import LedgerError, Lines, has_digest, read
 from harness.model.runs.ledger_line import Line
-from harness.model.runs.run_folder import RunFolder, StoreError, errors_told, runs_below
+from harness.model.runs.run_folder import RunFolder, StoreError, runs_below, store_errors
 from harness.model.runs.run_record import problem_of
 
 
@@ -133,7 +133,7 @@ def lines_of(side: Path) -> list[Line]:
     """A ledger's runs that count, or a results folder's checked runs. Raises StoreError where there
     are none, and for one that cannot be compared."""
     if side.is_dir():
-        with errors_told(side):
+        with store_errors(side):
             lines = [_line(RunFolder(path=folder)) for folder in runs_below(side)]
         checked = [line for line in lines if line is not None]
     elif side.is_file():

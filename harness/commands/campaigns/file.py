@@ -34,7 +34,7 @@ from pydantic import ValidationError
 from harness.config_files.settings import listed
 from harness.model.campaigns.campaign import Campaign
 from harness.model.scenario import ScenarioError
-from harness.scenario.file import explained, tables_in
+from harness.scenario.file import tables_in, validation_sentences
 
 FILES = (
     "producer_config",
@@ -51,7 +51,9 @@ def read_campaign(path: Path) -> Campaign:
         campaign = Campaign.model_validate(tables)
         campaign.every_cell()
     except ValidationError as error:
-        raise ScenarioError(listed(f"{path}: {why}" for why in explained(error, tables))) from None
+        raise ScenarioError(
+            listed(f"{path}: {why}" for why in validation_sentences(error, tables))
+        ) from None
     except ScenarioError as error:
         raise ScenarioError(f"{path}: {error}") from None
     given = {key: getattr(campaign, key) for key in FILES}

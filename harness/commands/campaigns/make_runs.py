@@ -79,7 +79,7 @@ def make_runs(file: Path, results: Path, options: CampaignOptions, *, console: C
     data = options.ledger or file.parent / plan.data
     if not options.dirty:
         require_clean(data)
-    with Ledger.opened(data) as ledger:
+    with Ledger.open(data) as ledger:
         done = ledger.read()
         todo = still_to_do(plan, done.standing, options)
         if done.all and not options.resume:

@@ -37,7 +37,7 @@ def fetch_kafka(request: Request, console: Console) -> None:
     if backend is None or not backend.enclosed or request.kafka_home is not None:
         return
     with suppress(ScenarioError):
-        wanted = file.opened(request.scenario, request.settings).shape().cluster
+        wanted = file.open_scenario(request.scenario, request.settings).shape().cluster
         release = wanted.release
         if release == DEFAULT or (unpinned(release) and not request.unpinned):
             return

@@ -55,14 +55,14 @@ def remove_runs(
     """Remove the runs that are not kept (`dry`: only name them). Raises StoreError without a folder
     and for days that are no number."""
     from harness.commands.closing_table import plain, shown
-    from harness.model.runs.run_folder import StoreError, errors_told, runs_below
+    from harness.model.runs.run_folder import StoreError, runs_below, store_errors
 
     if not results.is_dir():
         raise StoreError(f"{results}: no results folder: give one by --results")
     oldest = _days_ago(older_than_days)
     moved: list[Path] = []
     removed = freed = 0
-    with errors_told(results):
+    with store_errors(results):
         if not dry:
             for left in list(_left_below(results)):
                 if why := _not_a_run_s(left):

@@ -50,11 +50,11 @@ def export(
     """
     from harness.host.unforeseen import details_go_to
     from harness.model.printable import printable
-    from harness.model.runs.run_folder import errors_told, find_run
+    from harness.model.runs.run_folder import find_run, store_errors
 
     folder = find_run(run, results)
     left_out: Counter[str] = Counter()
-    with errors_told(folder.path), details_go_to(folder.path):
+    with store_errors(folder.path), details_go_to(folder.path):
         _print(folder, form, left_out)
     if left_out:
         counts = ", ".join(f"{many:,} {what}" for what, many in sorted(left_out.items()))

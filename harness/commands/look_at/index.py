@@ -30,13 +30,13 @@ def write_index(results: Path, console: Console) -> Path:
     from analysis.report.index.entries import Entry, Unshown, entry_of
     from analysis.report.index.page import render
     from harness.commands.closing_table import plain, shown
-    from harness.model.runs.run_folder import StoreError, errors_told, runs_below, write_atomically
+    from harness.model.runs.run_folder import StoreError, runs_below, store_errors, write_atomically
 
     if not results.is_dir():
         raise StoreError(f"{results}: no results folder: make a run first, or give --results")
     entries: list[Entry] = []
     unshown: list[Unshown] = []
-    with errors_told(results):
+    with store_errors(results):
         for folder in runs_below(results):
             place = folder.relative_to(results).parts
             try:

@@ -107,7 +107,7 @@ def answer(question: Question, console: Console) -> None:
     from analysis.ask.stored_tables import AskError
     from analysis.remote.trouble import Unreachable
     from harness.commands.check_runs import tell_spark_of_java
-    from harness.model.runs.run_folder import StoreError, errors_told
+    from harness.model.runs.run_folder import StoreError, store_errors
 
     if not question.query.strip() or _is_place(question.query, question.results):
         raise StoreError('no query: give one behind the runs, e.g. "select * from runs"')
@@ -120,7 +120,7 @@ def answer(question: Question, console: Console) -> None:
     tell_spark_of_java()
     try:
         with (
-            errors_told(places[0]),
+            store_errors(places[0]),
             Asked(places, master=question.master, query=question.query) as asked,
         ):
             frame = asked.sql(question.query)
@@ -143,7 +143,7 @@ def _is_place(word: str, results: Path) -> bool:
 def _place(which: str, results: Path) -> Path:
     """A run by its folder, its id or its scenario's name (its latest run); or any folder that runs
     are below. Raises StoreError."""
-    from harness.model.runs.run_folder import RunFolder, StoreError, errors_told
+    from harness.model.runs.run_folder import RunFolder, StoreError, store_errors
 
     if is_uri(which):
         raise StoreError(
@@ -151,7 +151,7 @@ def _place(which: str, results: Path) -> Path:
             "that one (`check` takes URIs)"
         )
     named = Path(as_path(which))
-    with errors_told(named):
+    with store_errors(named):
         for path in (named, results / which, results / which / "latest"):
             if RunFolder(path=path).recorded:
                 return path

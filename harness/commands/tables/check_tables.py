@@ -21,7 +21,7 @@ from harness.foreign.table_folder import FILE, ToldTables, make_of_tables
 from harness.history.record_format import HistoryError
 from harness.host.machine import HostError
 from harness.model.client_settings import acks_of
-from harness.model.runs.run_folder import RunFolder, StoreError, errors_told
+from harness.model.runs.run_folder import RunFolder, StoreError, store_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -88,7 +88,7 @@ def _require_shared(spark: SparkSession, results: Path) -> None:
         return
     existing = next(folder for folder in (results, *results.parents) if folder.exists())
     try:
-        with errors_told(existing):
+        with store_errors(existing):
             require_shared(spark, [existing])
     except CheckError:
         raise StoreError(

@@ -63,7 +63,7 @@ def test_a_finished_run_is_never_made_again_whatever_it_ended_with(tmp_path):
     cell, request = missing(plan, [])[0]
     data = tmp_path / "data" / "runs.jsonl"
     names = lines.names(cell, request, "2026-11-24T10:00:00")
-    with Ledger.opened(data) as ledger:
+    with Ledger.open(data) as ledger:
         ledger.add({"event": ENDED, **names, **lines.summary(cell, 255, None)})
 
     todo = missing(plan, read(data).standing)
@@ -250,7 +250,7 @@ def test_what_is_to_count_no_more_is_named_with_its_reason(
 def test_two_campaigns_do_not_write_one_ledger(tmp_path: Path) -> None:
     options = make_runs.CampaignOptions(resume=True, calibrate=False)
     with (
-        Ledger.opened(tmp_path / "data" / "runs.jsonl"),
+        Ledger.open(tmp_path / "data" / "runs.jsonl"),
         pytest.raises(LedgerError, match="another campaign"),
     ):
         make_runs.make_runs(written(tmp_path), tmp_path, options, console=Console())

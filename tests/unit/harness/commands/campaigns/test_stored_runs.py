@@ -71,13 +71,13 @@ def line(event: str, at: datetime) -> Any:
 
 def start(tmp_path: Path, began: datetime) -> None:
     """The ledger says that the cell's run begins then, and no end of it."""
-    with Ledger.opened(tmp_path / "tonight.jsonl") as ledger:
+    with Ledger.open(tmp_path / "tonight.jsonl") as ledger:
         ledger.add(line(STARTED, began))
 
 
 def end(tmp_path: Path, at: datetime, **more: Any) -> None:
     """And that it has ended."""
-    with Ledger.opened(tmp_path / "tonight.jsonl") as ledger:
+    with Ledger.open(tmp_path / "tonight.jsonl") as ledger:
         ledger.add(line(ENDED, at) | more)
 
 
