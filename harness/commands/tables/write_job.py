@@ -20,9 +20,8 @@ from typing import Final
 
 from harness import release
 from harness.foreign.about import About
-from harness.foreign.folder import Extent, Wanted, put_small, seal, sealed
-from harness.history.placing import Places
-from harness.model.runs.run_folder import RunFolder, StoreError, write_atomically
+from harness.foreign.imported_run import HistoryFacts, HistoryRows, ImportRequest, write_run
+from harness.model.runs.run_folder import StoreError, write_atomically
 from harness.model.untold import NEVER_TOLD
 
 MAIN: Final = "analysis.tables.job"
@@ -165,11 +164,13 @@ def known(about: About) -> str:
     from analysis.tables.findings import Configuration
     from analysis.verdict.permission import permission_of  # and only needed here
 
-    nothing = Extent(start_ns=1, end_ns=1, topic=None, partitions=1, producers=1)
+    facts = HistoryFacts(
+        start_ns=1, end_ns=1, topic=None, partitions=1, producers=1, untold=NEVER_TOLD
+    )
+    no_rows = HistoryRows(operations={}, values=(), events=())
     with tempfile.TemporaryDirectory() as folder:
-        wanted = Wanted(name="known", results=Path(folder), command="", about=about)
-        made = sealed(nothing, wanted, (*NEVER_TOLD, *about.untold()), _fill)
-        run = open_run(made.path)
+        request = ImportRequest(name="known", results=Path(folder), command="", about=about)
+        run = open_run(write_run(facts, request, lambda _: no_rows).path)
     permission = permission_of(run)
     row = run_row(run)
     causes = [{**cause, "partition": None} for cause in permission.rows()]
@@ -179,10 +180,3 @@ def known(about: About) -> str:
         causes=causes,
         doubts=[cause.why for cause in permission.causes],
     ).to_json()
-
-
-def _fill(run: RunFolder) -> None:
-    places = Places(folder=run.history, run_id=run.run_id)
-    (run.history / "operations").mkdir()
-    put_small(places, ())
-    seal(places, (), 0)
