@@ -81,7 +81,7 @@ class About(BaseModel):
         return client_of("java" if self.defaults is True else self.defaults)
 
     def config(self, role: Role) -> dict[str, object]:
-        """What a client of that role had, as far as it is known."""
+        """The known settings of a client of that role."""
         given = self.producer if role == "producer" else self.consumer
         return dict(given) if self.client is None else self.client.config(role, given)
 
@@ -95,13 +95,13 @@ class About(BaseModel):
         faults = () if self.faults == "none" else (FAULTS,)
         if self.defaults:
             return faults
-        return (*faults, *(name for name, whose in SETTINGS.items() if not self._says(name, whose)))
+        return (*faults, *(name for name, part in SETTINGS.items() if not self._says(name, part)))
 
-    def _says(self, name: str, whose: str) -> bool:
+    def _says(self, name: str, part: str) -> bool:
         if name == "replication_factor":
             return self.replication_factor is not None
-        own = name in getattr(self, whose)
-        return own or (whose == "topic" and OF_BROKERS.get(name, name) in self.server)
+        own = name in getattr(self, part)
+        return own or (part == "topic" and OF_BROKERS.get(name, name) in self.server)
 
 
 def read_about(path: Path | None, overrides: dict[str, object]) -> About:

@@ -196,14 +196,9 @@ def _write_history(run: RunFolder, rows: HistoryRows) -> None:
 def _write_small_tables(places: Places, events: Iterable[Row]) -> None:
     """Write the small tables, all empty but the events."""
     for name, columns in SMALL_TABLES.items():
-        rows = list(events) if name == "events" else []
-        batch = pa.Table.from_pylist(rows, _without_run_id(columns))
-        write = _writer([batch], columns, {"run_id": places.run_id})
-        places.put(f"{name}.parquet", name, columns, write)
-
-
-def _without_run_id(columns: Columns) -> pa.Schema:
-    return schema(tuple(column for column in columns if column[0] != "run_id"))
+        rows = [{**row, "run_id": places.run_id} for row in events] if name == "events" else []
+        batch = pa.Table.from_pylist(rows, schema(columns))
+        places.put(f"{name}.parquet", name, columns, _writer([batch], columns, {}))
 
 
 def _writer(batches: Iterable[pa.Table], columns: Columns, same: Mapping[str, object]) -> Write:

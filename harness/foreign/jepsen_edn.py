@@ -19,7 +19,8 @@ Other operations (:crash, :debug-topic-partitions, the nemesis) have no records.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -63,31 +64,29 @@ def _entries(operation: dict[Any, Any], partitions: dict[str, int]) -> Iterator[
         raise LineError(f"its type is {shown(type_)}: {_EXPECTED}")
     if type(process) is not int or f not in (*_SENDS, "assign", "subscribe"):
         return
-    process_name = f"process-{process}"
     time_ns = 1 + whole(operation.get("time"), "time", LAST_NS - 1)  # a history's times begin at 1
+    entry = partial(Entry, process=f"process-{process}", time_ns=time_ns)
     value = operation.get("value")
     if value is None:
         return
     if not isinstance(value, list):
         raise LineError(f"its value is {shown(value)}, expected is a vector")
-    if f in ("assign", "subscribe"):
-        if type_ == "ok" and f == "assign":
-            for key in value:
-                yield Entry(
-                    ASSIGNED, process_name, time_ns, _partition(_plain(key, "key"), partitions)
-                )
+    if f == "assign" and type_ == "ok":
+        for key in value:
+            yield entry(ASSIGNED, partition=_partition(_plain(key, "key"), partitions))
+    if f not in _SENDS:
         return
     for step in value:
         if not isinstance(step, list) or not step:
             raise LineError(f"its value has {shown(step)}: {_SEND}, or [:poll]")
         if step[0] == "send":
-            yield _send(type_, process_name, time_ns, step, partitions)
+            yield _send(type_, step, partitions, entry)
         elif step[0] == "poll" and type_ == "ok" and len(step) > 1:
-            yield from _polled(step[1], process_name, time_ns, partitions)
+            yield from _polled(step[1], partitions, entry)
 
 
 def _send(
-    type_: str, process_name: str, time_ns: int, step: list[Any], partitions: dict[str, int]
+    type_: str, step: list[Any], partitions: dict[str, int], entry: Callable[..., Entry]
 ) -> Entry:
     offset = None
     match step:
@@ -101,14 +100,10 @@ def _send(
         whole(offset, "offset", LAST_OFFSET)
     kind = {"invoke": BEGIN, "ok": ACKED}.get(type_, ERROR)
     key_text = _plain(key, "key")
-    return Entry(
-        *(
-            kind,
-            process_name,
-            time_ns,
-            _partition(key_text, partitions),
-            f"{key_text}/{_plain(value, 'value')}",
-        ),
+    return entry(
+        kind,
+        partition=_partition(key_text, partitions),
+        value=f"{key_text}/{_plain(value, 'value')}",
         offset=offset if kind == ACKED else None,
         certain=type_ == "fail",
         error=type_ if kind == ERROR else None,
@@ -116,28 +111,23 @@ def _send(
 
 
 def _polled(
-    polled: Any, process_name: str, time_ns: int, partitions: dict[str, int]
+    polled: Any, partitions: dict[str, int], entry: Callable[..., Entry]
 ) -> Iterator[Entry]:
     if not isinstance(polled, dict):
         raise LineError(f"what it polled is {shown(polled)}: {_POLL}")
     for key, records in polled.items():
         key_text = _plain(key, "key")
+        polled_of = f"what it polled of key {key_text}"
         if not isinstance(records, list):
-            raise LineError(f"what it polled of key {key_text} is {shown(records)}: {_POLL}")
+            raise LineError(f"{polled_of} is {shown(records)}: {_POLL}")
         for record in records:
-            match record:
-                case [offset, None]:
-                    value_text = None
-                case [offset, value]:
-                    value_text = f"{key_text}/{_plain(value, 'value')}"
-                case _:
-                    raise LineError(
-                        f"what it polled of key {key_text} has {shown(record)}: {_POLL}"
-                    )
+            if not isinstance(record, list) or len(record) != 2:
+                raise LineError(f"{polled_of} has {shown(record)}: {_POLL}")
+            offset, value = record
+            value_text = None if value is None else f"{key_text}/{_plain(value, 'value')}"
             whole(offset, "offset", LAST_OFFSET)
-            yield Entry(
-                READ, process_name, time_ns, _partition(key_text, partitions), value_text, offset
-            )
+            partition = _partition(key_text, partitions)
+            yield entry(READ, partition=partition, value=value_text, offset=offset)
 
 
 def _plain(value: Any, name: str) -> str:

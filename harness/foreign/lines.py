@@ -31,6 +31,7 @@ _EXPECTED: Final = (
 )
 _MS: Final = 10**6
 Line = Mapping[str, Any]
+Fields = dict[str, Any]
 
 
 class Entry(NamedTuple):
@@ -114,10 +115,22 @@ def _object(raw: bytes) -> Line:
 
 def _entries(line: Line, process: str) -> Iterator[Entry]:
     name = line["name"]
-    make = _NAMES.get(name)
-    if make is None:
+    if name not in _NAMES:
         raise LineError(f"its name is {name[:60]!r}: {_EXPECTED}")
-    yield from make(line, process, _time_ns(line))
+    (kind, fields_of), time_ns = _NAMES[name], _time_ns(line)
+    if kind == COUNTED and "acked" not in line:
+        return
+    for part in _parts(line) if kind in (RANGE, ASSIGNED) else (line,):
+        fields = fields_of(part)
+        topic = None if kind in (COUNTED, OTHER) else _text(part, "topic")
+        yield Entry(kind, process, time_ns, topic=topic, **fields)
+
+
+def _parts(line: Line) -> list[Line]:
+    parts = line.get("partitions")
+    if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
+        raise LineError("it has no list of `partitions`")
+    return parts
 
 
 def _time_ns(line: Line) -> int:
@@ -131,7 +144,7 @@ def _number(line: Line, key: str, most: int = LAST_OFFSET, least: int = 0) -> in
     return whole(line.get(key), key, most, least)
 
 
-def _place(line: Line) -> int:
+def _partition(line: Line) -> int:
     return _number(line, "partition", MOST_PARTITIONS - 1)
 
 
@@ -140,97 +153,67 @@ def _text(line: Line, key: str, *, needed: bool = False) -> str | None:
     return None if value is None and not needed else text(value, key)
 
 
-# The entries of a line, by its name
+# The fields of an entry
 
 
-def _begin(line: Line, process: str, time_ns: int) -> Iterator[Entry]:
-    partition = None if line.get("partition") is None else _place(line)
-    yield Entry(
-        *(BEGIN, process, time_ns, partition, _text(line, "value", needed=True)),
-        topic=_text(line, "topic"),
-    )
+def _begin(line: Line) -> Fields:
+    partition = None if line.get("partition") is None else _partition(line)
+    return {"partition": partition, "value": _text(line, "value", needed=True)}
 
 
-def _success(line: Line, process: str, time_ns: int) -> Iterator[Entry]:
+def _success(line: Line) -> Fields:
     offset = None if line.get("offset") is None else _number(line, "offset", LAST_OFFSET, -1)
-    yield Entry(
-        *(ACKED, process, time_ns, _place(line), _text(line, "value", needed=True)),
-        offset=None if offset == -1 else offset,
-        topic=_text(line, "topic"),
-    )
+    value = {"partition": _partition(line), "value": _text(line, "value", needed=True)}
+    return {**value, "offset": None if offset == -1 else offset}
 
 
-def _error(line: Line, process: str, time_ns: int) -> Iterator[Entry]:
-    partition = None if line.get("partition") is None else _place(line)
-    yield Entry(
-        *(ERROR, process, time_ns, partition, _text(line, "value", needed=True)),
-        certain=line.get("certain") is True,
-        error=(_text(line, "exception") or "error").rpartition(".")[2][:200],
-        topic=_text(line, "topic"),
-    )
+def _error(line: Line) -> Fields:
+    error = {"certain": line.get("certain") is True, **_begin(line)}
+    return {**error, "error": (_text(line, "exception") or "error").rpartition(".")[2][:200]}
 
 
-def _record(line: Line, process: str, time_ns: int) -> Iterator[Entry]:
+def _record(line: Line) -> Fields:
     offset = _number(line, "offset")
-    yield Entry(
-        *(READ, process, time_ns, _place(line), _text(line, "value"), offset),
-        topic=_text(line, "topic"),
-    )
+    return {"offset": offset, "partition": _partition(line), "value": _text(line, "value")}
 
 
-def _consumed(line: Line, process: str, time_ns: int) -> Iterator[Entry]:
-    for part in _parts(line):
-        first = _number(part, "minOffset")
-        last = _number(part, "maxOffset", LAST_OFFSET, first)
-        yield Entry(
-            *(RANGE, process, time_ns, _place(part), None, first, last),
-            amount=_number(part, "count", last - first + 1, 1),
-            topic=_text(part, "topic"),
-        )
+def _range(part: Line) -> Fields:
+    first = _number(part, "minOffset")
+    last = _number(part, "maxOffset", LAST_OFFSET, first)
+    place = {"partition": _partition(part), "offset": first, "last": last}
+    return {**place, "amount": _number(part, "count", last - first + 1, 1)}
 
 
-def _assigned(line: Line, process: str, time_ns: int) -> Iterator[Entry]:
-    for part in _parts(line):
-        yield Entry(ASSIGNED, process, time_ns, _place(part), topic=_text(part, "topic"))
+def _assigned(part: Line) -> Fields:
+    return {"partition": _partition(part)}
 
 
-def _parts(line: Line) -> list[Line]:
-    parts = line.get("partitions")
-    if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
-        raise LineError("it has no list of `partitions`")
-    return parts
-
-
-def _to_end(line: Line, process: str, time_ns: int) -> Iterator[Entry]:
+def _to_end(line: Line) -> Fields:
     start = _number(line, "log_start")
     end = _number(line, "log_end", LAST_OFFSET, start)
     position = end if line.get("position") is None else _number(line, "position")
-    yield Entry(
-        *(TO_END, process, time_ns, _place(line), None, start, end, position),
-        topic=_text(line, "topic"),
-    )
+    return {"offset": start, "last": end, "amount": position, "partition": _partition(line)}
 
 
-def _summary(line: Line, process: str, time_ns: int) -> Iterator[Entry]:
-    if "acked" in line:
-        yield Entry(COUNTED, process, time_ns, amount=_number(line, "acked"))
+def _counted(line: Line) -> Fields:
+    return {"amount": _number(line, "acked")}
 
 
-def _other(_line: Line, process: str, time_ns: int) -> Iterator[Entry]:
-    yield Entry(OTHER, process, time_ns)
+def _none(_: Line) -> Fields:
+    return {}
 
 
-_NAMES: Final[Mapping[str, Callable[[Line, str, int], Iterator[Entry]]]] = {
-    "producer_send_begin": _begin,
-    "producer_send_success": _success,
-    "producer_send_error": _error,
-    "tool_data": _summary,
-    "record_data": _record,
-    "records_consumed": _consumed,
-    "partitions_assigned": _assigned,
-    "read_to_end": _to_end,
-    "partitions_revoked": _other,
-    "offsets_committed": _other,
-    "startup_complete": _other,
-    "shutdown_complete": _other,
+_NAMES: Final[Mapping[str, tuple[str, Callable[[Line], Fields]]]] = {
+    "producer_send_begin": (BEGIN, _begin),
+    "producer_send_success": (ACKED, _success),
+    "producer_send_error": (ERROR, _error),
+    "tool_data": (COUNTED, _counted),
+    "record_data": (READ, _record),
+    "records_consumed": (RANGE, _range),
+    "partitions_assigned": (ASSIGNED, _assigned),
+    "read_to_end": (TO_END, _to_end),
+    "partitions_revoked": (OTHER, _none),
+    "offsets_committed": (OTHER, _none),
+    "startup_complete": (OTHER, _none),
+    "shutdown_complete": (OTHER, _none),
 }

@@ -1,9 +1,8 @@
-"""kafka-harness check --sends TABLE --reads TABLE: two tables made a run's folder, and checked.
+"""kafka-harness check --sends TABLE --reads TABLE: makes a run of two tables and checks it.
 
-Spark reads both, gives each value a number, and writes operations; what is held here is a row a
-partition and one a process. The folder is a run's like any other: `report`, `sql` and `check` again
-take it. Nothing is left of tables that cannot be checked, or that a cluster's executors would write
-to another disk.
+Spark reads both, gives each value a number, and writes operations; this process holds one row per
+partition and one per process. `report`, `sql` and `check` take the folder like any other run's.
+Nothing is left if the tables cannot be checked, or if executors would write to another disk.
 """
 
 from __future__ import annotations

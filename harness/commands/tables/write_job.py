@@ -106,31 +106,30 @@ def write_job(file: Path, about: About) -> None:
 
 def modules(name: str = MAIN) -> dict[str, Path]:
     """The modules of ours that a module needs when it is imported, and itself: name -> source."""
-    found: dict[str, Path] = {}
-    wanted = [name]
-    while wanted:
-        each = wanted.pop()
-        spec = None if each in found else find_spec(each)
+    sources: dict[str, Path] = {}
+    needed = [name]
+    while needed:
+        module = needed.pop()
+        spec = None if module in sources else find_spec(module)
         if spec is None or spec.origin is None:
             continue
-        found[each] = Path(spec.origin)
-        parent = each.rpartition(".")[0]
-        wanted += [parent] if parent else []
-        wanted += _imported(ast.parse(found[each].read_text()))
-    return found
+        sources[module] = Path(spec.origin)
+        package = module.rpartition(".")[0]
+        needed += [package] if package else []
+        needed += _imported(ast.parse(sources[module].read_text()))
+    return sources
 
 
 def _imported(tree: ast.Module) -> Iterator[str]:
     """What a module imports where it begins; what stands below `if TYPE_CHECKING` is not needed."""
     for node in tree.body:
         if isinstance(node, ast.Import):
-            yield from (each.name for each in node.names if each.name.split(".")[0] in OURS)
+            yield from (name.name for name in node.names if name.name.split(".")[0] in OURS)
         elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in OURS:
             assert node.module is not None
             yield node.module
-            for each in node.names:
-                if _is_module(f"{node.module}.{each.name}"):
-                    yield f"{node.module}.{each.name}"
+            names = (f"{node.module}.{alias.name}" for alias in node.names)
+            yield from filter(_is_module, names)
 
 
 def _is_module(name: str) -> bool:
