@@ -1,3 +1,3 @@
-"""Two tables of another program, sends and reads, turned into operations of a history and checked
+"""Makes a history of two tables of another program, sends and reads, and checks it
 (docs/tables.md). This package needs PySpark and the standard library alone.
 """

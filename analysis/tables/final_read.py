@@ -9,8 +9,8 @@
     the user says that it is complete                                 =>  complete, from offset 0
     some of its values are null                                       =>  not complete
 
-harness.foreign.final_read has the same rules for lines. Spark applies them here; the driver holds
-one row per partition.
+harness.foreign.final_read finds the same in lines; both make the events by
+harness.model.runs.imported_history. Spark does the work; the driver holds one row per partition.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.tables.table_files import TableError
 from analysis.tables.validation import Tables
+from harness.model.runs.imported_history import end_fields
 
 
 def ends(tables: Tables, *, complete: bool = False) -> list[dict[str, Any]]:
@@ -55,23 +56,12 @@ def _end(
     if extent is not None and extent["without_value"]:
         return {"complete": False}
     if complete:
-        return _event(0, _log_end(extent), complete=True)
+        highest = None if extent is None else extent["highest"]
+        return end_fields(None, highest, None, complete=True)
     if extent is None or extent["first"] is None:  # it read nothing in the partition
-        return _event(0, 0, complete=False)
-    whole = after_acks and missing is None and not extent["without_offset"]
-    position = extent["last"] + 1 if missing is None else missing
-    return _event(extent["first"], position, complete=whole)
-
-
-def _log_end(extent: Row | None) -> int:
-    """The offset after the highest one of both tables."""
-    return 0 if extent is None or extent["highest"] is None else int(extent["highest"]) + 1
-
-
-def _event(start: int, end: int, *, complete: bool) -> dict[str, Any]:
-    """The fields of an event `ends`; the log's ends are known only of a complete read."""
-    log_ends = {"committed_end": end, "uncommitted_end": end} if complete else {}
-    return {"log_start": start, "position": end, "complete": complete, **log_ends}
+        return end_fields(None, None, None, complete=False)
+    whole = after_acks and not extent["without_offset"]
+    return end_fields(extent["first"], extent["last"], missing, complete=whole)
 
 
 def _extents(tables: Tables) -> dict[int, Row]:

@@ -37,7 +37,6 @@ from analysis.tables.validation import Tables, valid_tables
 from harness.model.exit_codes import BAD_ARGUMENTS, FAILED, INVALID, UNKNOWN
 
 ROWS = 100
-NO_FINAL = "no final read, so nothing is called lost"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -124,9 +123,7 @@ def _persisted(frame: DataFrame) -> DataFrame:
 
 
 def _print_summary(tables: Tables, found: Findings) -> None:
-    sends, reads = sum(tables.producers.values()), sum(tables.readers.values())
-    final = f"{tables.final:,} by the final read" if tables.final else NO_FINAL
-    _print(f"{sends:,} sends, {tables.acked:,} acked; {reads:,} records read, {final}")
+    _print(tables.summary)
     _print(f"verdict  {found.verdict.upper()}")
     _print(f"{'anomaly':<22}{'seen':>10}{'forbidden':>11}{'in doubt':>10}")
     for name, judgements in found.counts.items():

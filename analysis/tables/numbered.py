@@ -18,10 +18,11 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.frames import schema
-from analysis.tables.validation import FINAL, MOST_PROCESSES, Tables
+from analysis.frames.operations import NO_ACK
+from analysis.tables.validation import FINAL, Tables
 from harness.history.record_format import SEQUENCE_BITS
+from harness.model.runs.imported_history import UNSENT
 
-UNSENT: Final = MOST_PROCESSES  # the producer number of values that were never sent
 Keep = Callable[[DataFrame], DataFrame]
 _NUMBERS: Final = "array<struct<process:string,number:bigint,sent:bigint>>"
 
@@ -61,7 +62,7 @@ def _sends(tables: Tables, *, without_acks: bool) -> DataFrame:
         rows.withColumn("id", F.row_number().over(in_order).cast("bigint") - 1)
         .withColumn("value", F.shiftleft("number", SEQUENCE_BITS) + F.col("id"))
         .withColumn("end_ns", _end(tables))
-        .withColumn("error", F.when(unacked, F.lit("_NO_ACK")))
+        .withColumn("error", F.when(unacked, F.lit(NO_ACK)))
         .withColumn("offset", F.when(~unacked, F.col("offset")))
         .withColumn("type", F.when(unacked, F.lit("info")).otherwise(F.col("type")))
         .withColumn("f", F.lit("send"))

@@ -1,4 +1,4 @@
-"""Two tables, validated: whether they can be a history, and which of its facts they lack.
+"""Validates two tables: whether they can be a history, and what they do not say of it.
 
     sends   one row per send that was begun, however it ended
     reads   one row per record that was read
@@ -12,6 +12,7 @@ The begins are known if every send has its `start_ns` and every ok one its `end_
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -23,14 +24,19 @@ from analysis.tables import columns
 from analysis.tables.columns import READS, SENDS, Typed
 from analysis.tables.table_files import TableError, errors_as_sentences, open_table
 from harness.history.record_format import PROCESS_NAME
+from harness.model.runs.imported_history import (
+    LAST_NS,
+    LAST_OFFSET,
+    MOST_PARTITIONS,
+    MOST_PRODUCERS,
+    shown,
+    summary,
+)
 from harness.model.untold import BEGINS, NEVER_TOLD, READ_TIMES, VALUES
-from harness.model.worker_kinds import FIRST_OUTPUT
 
-MOST_PARTITIONS: Final = 1000
-LAST_OFFSET, LAST_NS = 2**48 - 1, 2**62
 PRODUCER, READER = "producer", "reader"  # their names in tables without a column `process`
 FINAL = "final-read"
-MOST_PROCESSES: Final = FIRST_OUTPUT - 1  # one number is for values that no process sent
+NO_FINAL = "no final read, so nothing is called lost"
 _TYPES: Final = ("ok", "fail", "info")
 _READS: Final = ("read", "poll", FINAL)
 _TOPIC: Final = ("topic", "last_topic")
@@ -65,13 +71,29 @@ class Tables:
     topic: str | None
 
     @property
+    def summary(self) -> str:
+        """How many operations they have."""
+        sends, reads = sum(self.producers.values()), sum(self.readers.values())
+        return summary(
+            sends,
+            self.acked,
+            reads,
+            f"{self.final:,} by the final read" if self.final else NO_FINAL,
+        )
+
+    @property
+    def rows(self) -> Mapping[str, int]:
+        """Process -> its rows in both."""
+        return Counter(self.producers) + Counter(self.readers)
+
+    @property
     def operations(self) -> int:
         """The number of rows of both."""
-        return sum(self.producers.values()) + sum(self.readers.values())
+        return sum(self.rows.values())
 
     @property
     def untold(self) -> tuple[str, ...]:
-        """What they lack, in the words of harness.model.untold."""
+        """What they do not say, in the words of harness.model.untold."""
         begins = () if self.has_begins else (BEGINS,)
         values = () if self.has_values else (VALUES,)
         times = () if self.has_read_times else (READ_TIMES,)
@@ -119,7 +141,7 @@ def valid_tables(spark: SparkSession, sends: str, reads: str, *, all_final: bool
 
 
 def _completed(table: Typed, process: str) -> DataFrame:
-    """The rows with a process each, and with `at`: the known offset of an operation that is ok."""
+    """The rows, each with a process, and with `at`: the known offset of an ok operation."""
     is_known = F.col("offset") != -1
     if "type" in table.rows.columns:
         is_known &= F.col("type") == "ok"
@@ -225,10 +247,10 @@ def _totals(
         "topic": F.min("topic"),
         "last_topic": F.max("topic"),
     }
-    for number, (condition, shown, _) in enumerate(listed):
+    for number, (condition, column, _) in enumerate(listed):
         is_bad = F.coalesce(condition, F.lit(False))
         aggregates[f"bad_{number}"] = F.count_if(is_bad)
-        example = F.lit(None) if shown is None else F.col(shown)
+        example = F.lit(None) if column is None else F.col(column)
         aggregates[f"example_{number}"] = F.min(F.when(is_bad, example.cast("string")))
     with errors_as_sentences(table.name):
         row = rows.agg(*(column.alias(name) for name, column in aggregates.items())).first()
@@ -238,7 +260,7 @@ def _totals(
     for number, (_, _, words) in enumerate(listed):
         if bad := row[f"bad_{number}"]:
             example = row[f"example_{number}"]
-            such = "" if example is None else f", such as {_short(example)}"
+            such = "" if example is None else f", such as {shown(example)}"
             raise TableError(f"{table.name}: {bad:,} of {row['rows']:,} rows {words}{such}")
     return row
 
@@ -253,10 +275,10 @@ def _processes(
     final = F.count_if("final") if "final" in rows.columns else F.lit(0)
     with errors_as_sentences(table.name):
         counted = rows.groupBy("process").agg(F.count("*").alias("rows"), final.alias("final"))
-        listed = sorted(counted.limit(MOST_PROCESSES + 1).collect(), key=lambda row: row["process"])
-    if len(listed) > MOST_PROCESSES:
+        listed = sorted(counted.limit(MOST_PRODUCERS + 1).collect(), key=lambda row: row["process"])
+    if len(listed) > MOST_PRODUCERS:
         raise TableError(
-            f"{table.name}: it has more than {MOST_PROCESSES:,} processes: name clients there, and "
+            f"{table.name}: it has more than {MOST_PRODUCERS:,} processes: name clients there, and "
             "not requests"
         )
     counts = {str(row["process"]): int(row["rows"]) for row in listed}
@@ -269,7 +291,7 @@ def _refuse_value_sent_twice(table: Typed, sends: DataFrame) -> None:
         twice = sends.groupBy("value").count().where(F.col("count") > 1).limit(1).collect()
     if twice:
         raise TableError(
-            f"{table.name}: the value {_short(twice[0]['value'])} is sent {twice[0]['count']:,} "
+            f"{table.name}: the value {shown(twice[0]['value'])} is sent {twice[0]['count']:,} "
             "times: each must be sent once, or nobody could tell which was read (add a number to "
             "it, or its key)"
         )
@@ -289,8 +311,3 @@ def _refuse_two_topics(both: Sequence[Typed], *totals: Row) -> None:
 
 def _with_article(name: str) -> str:
     return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
-
-
-def _short(text: str) -> str:
-    shown = repr(text)
-    return shown if len(shown) <= 60 else f"{shown[:57]}…"

@@ -23,7 +23,7 @@ from harness.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from harness.foreign.folder import Wanted
+    from harness.foreign.imported_run import ImportRequest
 
 
 def check(  # each an option of the command
@@ -62,30 +62,34 @@ def check(  # each an option of the command
         raise typer.Exit(_write_job(write_job, about))
     if not runs:
         again = shlex.join(["kafka-harness", *sys.argv[1:]])
-        wanted = _wanted(name, results, about, again)
-        raise typer.Exit(_check_tables((sends, reads), wanted, complete=complete, master=master))
+        request = _request(name, results, about, again)
+        raise typer.Exit(_check_tables((sends, reads), request, complete=complete, master=master))
     if complete or about:
         raise typer.BadParameter("--final-read-is-complete and --about go with --sends and --reads")
     folders = [which if is_uri(which) else find_run(as_path(which), results) for which in runs]
     raise typer.Exit(check_runs(folders, master=master, console=console))
 
 
-def _wanted(name: str, results: Path, about: Path | None, command: str) -> Wanted:
+def _request(name: str, results: Path, about: Path | None, command: str) -> ImportRequest:
     from harness.foreign.about import read_about
-    from harness.foreign.folder import Wanted
+    from harness.foreign.imported_run import ImportRequest
 
-    return Wanted(name=name, results=results, command=command, about=read_about(about, {}))
+    return ImportRequest(name=name, results=results, command=command, about=read_about(about, {}))
 
 
 def _check_tables(
-    tables: tuple[str | None, str | None], wanted: Wanted, *, complete: bool, master: str | None
+    tables: tuple[str | None, str | None],
+    request: ImportRequest,
+    *,
+    complete: bool,
+    master: str | None,
 ) -> int:
     from harness.commands.tables.check_tables import Asked, check_tables
 
     sends, reads = tables
     if not sends or not reads:
         raise typer.BadParameter("give both, --sends and --reads")
-    asked = Asked(sends=sends, reads=reads, complete=complete, wanted=wanted, master=master)
+    asked = Asked(sends=sends, reads=reads, complete=complete, request=request, master=master)
     return check_tables(asked, console)
 
 

@@ -52,7 +52,7 @@ def import_(  # each an option of the command
     """
     from harness.commands.check_runs import check_runs
     from harness.foreign.about import read_about
-    from harness.foreign.folder import Wanted
+    from harness.foreign.imported_run import ImportRequest
     from harness.foreign.importing import import_files
 
     stated = {
@@ -63,8 +63,8 @@ def import_(  # each an option of the command
     }
     facts = read_about(about, {key: value for key, value in stated.items() if value is not None})
     again = shlex.join(["kafka-harness", *sys.argv[1:]])
-    wanted = Wanted(name=name, results=results, command=again, about=facts)
-    folder, summary = import_files(files, final or (), wanted)
+    request = ImportRequest(name=name, results=results, command=again, about=facts)
+    folder, summary = import_files(files, final or (), request)
     console.print(summary, markup=False)
     if no_check:
         console.print(f"imported: {folder.path}", markup=False)

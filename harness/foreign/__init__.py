@@ -1,1 +1,1 @@
-"""Other people's histories: read as lines or as EDN, made a run's folder, and told as lines."""
+"""Histories of other programs: reads lines and EDN, writes the folder of a run, exports lines."""

@@ -1,11 +1,11 @@
-"""What is known of an imported history beside its lines: settings of clients, topic and brokers.
+"""What the user says of an imported history: settings of clients, topic and brokers.
 
     faults = "none"
     [producer]
     acks = "all"
 
-Whatever is not said is not known, and neither excuses nor convicts, unless `defaults` says that it
-was as a client has it: true, Kafka and its Java client; "2.8", those of that release; "librdkafka".
+A setting that is not given is unknown, and neither excuses nor convicts. With `defaults` it is the
+client's default instead: true for Kafka's Java client, "2.8" for that release, or "librdkafka".
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from pydantic import (
 from harness.clients.java_keys import Role
 from harness.clients.releases import Client, client_of
 from harness.history.record_format import HistoryError
+from harness.model.client_settings import acks_of
 from harness.model.runs import json_text
 from harness.model.runs.run_record import problem_of
 from harness.model.sections.part import Value
@@ -34,7 +35,7 @@ from harness.model.untold import FAULTS, OF_BROKERS, SETTINGS
 
 
 class About(BaseModel):
-    """What somebody says of a history that is not ours."""
+    """The contents of --about."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -50,13 +51,13 @@ class About(BaseModel):
 
     @model_validator(mode="after")
     def _can_be_kept(self) -> Self:
-        """It goes into run.json, which holds less than TOML and the command line do."""
+        """Refuse what run.json cannot hold, and TOML or the command line can."""
         json_text.loads(json.dumps(self.model_dump()))
         return self
 
     @model_validator(mode="after")
     def _keeps_its_records(self) -> Self:
-        """Compaction deletes records, and nobody tells which: they would be called lost."""
+        """Refuse compaction: it deletes records that would be called lost."""
         policy = self.topic.get("cleanup.policy", self.server.get("log.cleanup.policy", "delete"))
         if "compact" in str(policy):
             raise ValueError(
@@ -67,47 +68,52 @@ class About(BaseModel):
 
     @field_validator("defaults")
     @classmethod
-    def _is_a_client(cls, told: bool | str) -> bool | str:
-        if isinstance(told, str):
-            client_of(told)
-        return told
+    def _is_a_client(cls, defaults: bool | str) -> bool | str:
+        if isinstance(defaults, str):
+            client_of(defaults)
+        return defaults
 
     @property
     def client(self) -> Client | None:
-        """Whose defaults hold; None: nobody's."""
+        """The client whose defaults hold; None: no defaults."""
         if not self.defaults:
             return None
         return client_of("java" if self.defaults is True else self.defaults)
 
     def config(self, role: Role) -> dict[str, object]:
-        """What a client of that role had, as far as it is known."""
-        told = self.producer if role == "producer" else self.consumer
-        return dict(told) if self.client is None else self.client.config(role, told)
+        """The known settings of a client of that role."""
+        given = self.producer if role == "producer" else self.consumer
+        return dict(given) if self.client is None else self.client.config(role, given)
+
+    @property
+    def without_acks(self) -> bool | None:
+        """Whether the producers ask for no acks; None: not known."""
+        return None if "acks" in self.untold() else acks_of(self.config("producer")) == "0"
 
     def untold(self) -> tuple[str, ...]:
-        """The settings that nobody told, and whether the faults are not known."""
+        """What is not known: the faults, and settings."""
         faults = () if self.faults == "none" else (FAULTS,)
         if self.defaults:
             return faults
-        return (*faults, *(name for name, whose in SETTINGS.items() if not self._says(name, whose)))
+        return (*faults, *(name for name, part in SETTINGS.items() if not self._says(name, part)))
 
-    def _says(self, name: str, whose: str) -> bool:
+    def _says(self, name: str, part: str) -> bool:
         if name == "replication_factor":
             return self.replication_factor is not None
-        own = name in getattr(self, whose)
-        return own or (whose == "topic" and OF_BROKERS.get(name, name) in self.server)
+        own = name in getattr(self, part)
+        return own or (part == "topic" and OF_BROKERS.get(name, name) in self.server)
 
 
-def read_about(path: Path | None, told: dict[str, object]) -> About:
-    """What a file says, and what the command line says on top. Raises HistoryError."""
-    said = _loaded(path) if path is not None else {}
-    for key, value in told.items():
+def read_about(path: Path | None, overrides: dict[str, object]) -> About:
+    """What a file says, overridden by the command line. Raises HistoryError."""
+    fields = _loaded(path) if path is not None else {}
+    for key, value in overrides.items():
         part, _, name = key.rpartition("/")
-        inside = said.setdefault(part, {}) if part else said
-        if isinstance(inside, dict):
-            inside[name] = value
+        section = fields.setdefault(part, {}) if part else fields
+        if isinstance(section, dict):
+            section[name] = value
     try:
-        return About.model_validate(said)
+        return About.model_validate(fields)
     except ValidationError as error:
         raise HistoryError(f"{path or 'the options'}: {problem_of(error)}") from None
 

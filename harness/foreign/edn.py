@@ -4,9 +4,9 @@
     =>  {"index": 1, "type": "ok", "process": 0, "f": "send", "value": [["send", 2, [13, 7]]]}
 
 Maps, vectors, lists, sets, keywords, symbols, texts, numbers, nil and booleans. A keyword or symbol
-becomes its Name, which is a str and no text: `:a` and "a" are two values. A tag
-(`#jepsen.history.Op`) is passed over. edn_format, which the tests use, builds its parser anew at
-each call, which costs more than all that a line has.
+becomes a Name, which is a str and no text: `:a` and "a" are two values. A tag
+(`#jepsen.history.Op`) is passed over. The tests use edn_format; it builds its parser anew at each
+call, which is too slow for millions of lines.
 
 A map with a key twice is refused, and so is one with two keys that are one to Python: 1, 1.0 and
 true, `:a` and "a".
@@ -31,7 +31,7 @@ _WORDS: Final = {"nil": None, "true": True, "false": False}
 
 
 class EdnError(ValueError):
-    """It is no EDN, or none of what is read here."""
+    """A text is no EDN, or uses a part of EDN that is not read here."""
 
 
 class Name(str):
@@ -52,11 +52,11 @@ def loads(text: str) -> Any:
 def _tokens(text: str) -> Iterator[str]:
     at, end = 0, len(text.rstrip(" \t\r\n,"))
     while at < end:
-        found = _TOKEN.match(text, at)
-        if found is None:
+        token = _TOKEN.match(text, at)
+        if token is None:
             raise EdnError("not EDN")
-        yield found[1]
-        at = found.end()
+        yield token[1]
+        at = token.end()
 
 
 def _value(token: str | None, tokens: Iterator[str], depth: int) -> Any:
@@ -86,20 +86,20 @@ def _word(token: str) -> Any:
 
 
 def _collection(opened: str, tokens: Iterator[str], depth: int) -> Any:
-    found = []
+    items = []
     while (token := next(tokens, None)) != _CLOSES[opened]:
-        found.append(_value(token, tokens, depth + 1))
+        items.append(_value(token, tokens, depth + 1))
     if opened != "{":
-        return found
-    if len(found) % 2:
+        return items
+    if len(items) % 2:
         raise EdnError("a map with a key without value")
     try:
-        made = dict(zip(found[::2], found[1::2], strict=True))
+        pairs = dict(zip(items[::2], items[1::2], strict=True))
     except TypeError:
         raise EdnError("a map whose keys are no plain values") from None
-    if len(made) * 2 < len(found):
+    if len(pairs) * 2 < len(items):
         raise EdnError("a map with a key twice")
-    return made
+    return pairs
 
 
 def _text(token: str) -> str:

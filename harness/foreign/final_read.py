@@ -1,4 +1,4 @@
-"""What the final read is that somebody else made, and how far it got, of each partition.
+"""Which reads of a parsed history are its final read, and how far that got in each partition.
 
     a line `read_to_end`, log from 0 to 60,000                         =>  complete, as it says
     the same, and an ack of the partition is later                     =>  it says nothing
@@ -6,139 +6,135 @@
     among its own, and its last line is later than the last ack            offset that it has
     the same, but an acked offset is not among them                    =>  not complete: it stopped
                                                                            before, or passed over it
-    an ack told no offset                                              =>  not complete: how far it
-                                                                           had to get is not known
+    an ack has no offset                                               =>  not complete: its end is
+                                                                           not known
     ranges without values                                              =>  not complete
 
-That somebody calls it a final read is believed; that it got to the end is not, without a sign.
-Several readers that are one final read (members of a group) are taken together, in order of time.
+We believe the user which reads are the final read, and not that it got to the end: that needs a
+sign. Several readers (members of a group) make one final read, in order of time.
 
-The **last pass** alone is the final read: who goes back to an offset reads from there on anew, and
-what it had read there and behind was read live.
+Only the **last pass** is the final read. A reader that goes back to an offset reads anew from
+there; what it had read there and behind before counts as read live.
 
     a@0 b@1 c@2, and then b@1     =>  a@0 b@1 are the final read; b@1 c@2 before were read live
     the same, each by another     =>  the same
-    a line `read_to_end` before   =>  it ended a pass that was not the last, and says nothing
+    a line `read_to_end` before   =>  it ended another pass, and says nothing
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from harness.foreign.gathered import Gathered, Reads, ToEnd
+from harness.foreign.parsed_history import ParsedHistory, Reads, ReadToEnd
 from harness.history.record_format import OK
+from harness.model.runs.imported_history import end_fields, log_fields
 
 Numbers = np.ndarray[Any, Any]
-LastPass = Mapping[str, Numbers]  # each final reader -> which of its records are of it
+Places = tuple[Numbers, Numbers]  # partitions, offsets
+LastPass = Mapping[str, Numbers]  # each final reader -> whether each record is of it
 
 
-def last_pass(found: Gathered, final: Iterable[str]) -> LastPass:
-    """Which records of these readers are the final read: those that none of them goes back to, or
-    behind."""
-    readers = {name: found.reads[name] for name in final}
+def last_pass(history: ParsedHistory, names: Iterable[str]) -> LastPass:
+    """Which records of these readers are the final read: those to which, or behind which, none of
+    them goes back."""
+    readers = {name: history.reads[name] for name in names}
     if not readers:
         return {}
     partition, offset, time_ns = (
-        np.concatenate([np.asarray(getattr(each, column)) for each in readers.values()])
+        np.concatenate([np.asarray(getattr(reads, column)) for reads in readers.values()])
         for column in ("partition", "offset", "time_ns")
     )
-    in_order = np.lexsort((time_ns, partition))  # stable: a reader's own order stays
+    in_order = np.lexsort((time_ns, partition))  # stable: keeps the order of each reader
     ends_here = np.flatnonzero(np.diff(partition[in_order])) + 1
-    stays = np.ones(len(in_order), dtype=bool)
+    is_final = np.ones(len(in_order), dtype=bool)
     for places in np.split(in_order, ends_here):
         lowest = np.minimum.accumulate(offset[places][::-1])[::-1]  # from here on
-        stays[places[:-1]] = offset[places[:-1]] < lowest[1:]
-    sizes = [len(each.offset) for each in readers.values()]
-    return dict(zip(readers, np.split(stays, np.cumsum(sizes)[:-1]), strict=True))
+        is_final[places[:-1]] = offset[places[:-1]] < lowest[1:]
+    sizes = [len(reads.offset) for reads in readers.values()]
+    return dict(zip(readers, np.split(is_final, np.cumsum(sizes)[:-1]), strict=True))
 
 
-def ends(found: Gathered, final: LastPass, partitions: int) -> Iterator[dict[str, Any]]:
+def ended_ns(history: ParsedHistory, final: LastPass) -> int:
+    """When the final read ended."""
+    return max(history.span_ns[name][1] for name in final)
+
+
+def ends(history: ParsedHistory, final: LastPass, partitions: int) -> Iterator[dict[str, Any]]:
     """The fields of an event `ends` for each partition."""
-    if not final:
-        return
-    readers = [found.reads[name] for name in final]
-    last_ns = max(found.span_ns[name][1] for name in final)
-    late = last_ns >= found.last_ack_ns
-    acked, unplaced, acked_ns = _acked(found), _unplaced(found), _acked_ns(found)
-    live = {name: ~stays for name, stays in final.items()}
-    others = [_places(each, live.get(name)) for name, each in found.reads.items()]
-    mine = [_places(found.reads[name], stays) for name, stays in final.items()]
+    readers = [history.reads[name] for name in final]
+    after_acks = ended_ns(history, final) >= history.last_ack_ns
+    has_ranges = any(reads.ranges for reads in readers)
+    acked, without_offset, acked_ns = _acks(history)
+    final_places = [_places(history.reads[name], is_final) for name, is_final in final.items()]
+    live = [
+        _places(reads, ~final[name] if name in final else None)
+        for name, reads in history.reads.items()
+    ]
     for partition in range(partitions):
-        fields = {"partition": partition, "time_ns": last_ns}
-        told = list(_told(found, final, partition, acked_ns.get(partition, 0)))
-        if told:
-            far = max(told, key=lambda each: each.end)
-            whole = far.position >= far.end
-            yield {**fields, **_to(far.start, min(far.position, far.end), complete=whole)}
-            continue
-        there = _of(mine, partition)
-        known = np.union1d(_of([acked], partition), _of(others, partition))
-        start = int(there[0]) if len(there) else 0
-        position = int(there[-1]) + 1 if len(there) else 0
-        given = any(partition in each.given for each in readers) or bool(len(there))
-        missed = np.setdiff1d(known[known >= start], there, assume_unique=True)
-        ranges = any(each.ranges for each in readers)
-        whole = late and given and not ranges and not len(missed) and partition not in unplaced
-        if ranges:
-            yield {**fields, "complete": False}
+        lines = _lines_of_last_pass(history, final, partition, acked_ns.get(partition, 0))
+        line = max(lines, key=lambda line: line.end, default=None)
+        fields: dict[str, Any] = {"partition": partition}
+        if line is not None:
+            position = min(line.position, line.end)
+            fields |= log_fields(line.start, position, complete=line.position >= line.end)
+        elif has_ranges:
+            fields |= {"complete": False}
         else:
-            passed = int(missed[0]) if len(missed) else position
-            yield {**fields, **_to(start, position if whole else passed, complete=whole)}
+            offsets = _offsets(final_places, partition)
+            first, last = map(int, offsets[[0, -1]]) if len(offsets) else (None, None)
+            others = _offsets([acked, *live], partition)
+            missed = np.setdiff1d(others[others >= (first or 0)], offsets, assume_unique=True)
+            looked = len(offsets) or any(partition in reads.assigned for reads in readers)
+            complete = after_acks and bool(looked) and partition not in without_offset
+            missing = int(missed[0]) if len(missed) else None
+            fields |= end_fields(first, last, missing, complete=complete)
+        yield fields
 
 
-def _told(found: Gathered, final: LastPass, partition: int, since_ns: int) -> Iterator[ToEnd]:
-    """The lines that ended the last pass of a partition, if that was not before the last ack."""
-    for name, stays in final.items():
-        reads = found.reads[name]
-        told = reads.to_end.get(partition)
-        if told is None or told.time_ns < since_ns:
+def _lines_of_last_pass(
+    history: ParsedHistory, final: LastPass, partition: int, since_ns: int
+) -> Iterator[ReadToEnd]:
+    """The lines that ended the last pass of a partition, not before the last ack."""
+    for name, is_final in final.items():
+        reads = history.reads[name]
+        line = reads.to_end.get(partition)
+        if line is None or line.time_ns < since_ns:
             continue
-        before = np.flatnonzero(np.asarray(reads.partition)[: told.records] == partition)
-        if not len(before) or stays[before[-1]]:
-            yield told
+        before = np.flatnonzero(np.asarray(reads.partition)[: line.records] == partition)
+        if not len(before) or is_final[before[-1]]:
+            yield line
 
 
-def _to(start: int, end: int, *, complete: bool) -> dict[str, Any]:
-    """An incomplete one tells where it was, and not where the log ends."""
-    known = {"committed_end": end, "uncommitted_end": end} if complete else {}
-    return {"log_start": start, "position": end, "complete": complete, **known}
-
-
-def _acked(found: Gathered) -> tuple[Numbers, Numbers]:
-    partition, offset, type_ = (
-        np.asarray(column, dtype=np.int64)
-        for column in (found.sends.partition, found.sends.offset, found.sends.type)
+def _acks(history: ParsedHistory) -> tuple[Places, set[int], dict[int, int]]:
+    """The places of all acks, the partitions in which an ack has no offset, and the time of each
+    partition's last ack."""
+    sends = history.sends
+    is_ack = np.asarray(sends.type) == OK
+    partition, offset, end_ns = (
+        np.asarray(column, dtype=np.int64)[is_ack]
+        for column in (sends.partition, sends.offset, sends.end_ns)
     )
-    known = (type_ == OK) & (offset >= 0)
-    return partition[known], offset[known]
-
-
-def _unplaced(found: Gathered) -> set[int]:
-    """The partitions in which an ack told no offset."""
-    sends = zip(found.sends.partition, found.sends.type, found.sends.offset, strict=True)
-    return {partition for partition, type_, offset in sends if type_ == OK and offset < 0}
-
-
-def _acked_ns(found: Gathered) -> dict[int, int]:
-    """When each partition had its last ack."""
-    type_, partition = np.asarray(found.sends.type), np.asarray(found.sends.partition)
-    acked = np.flatnonzero(type_ == OK)
-    partitions, places = np.unique(partition[acked], return_inverse=True)
+    has_offset = offset >= 0
+    partitions, numbers = np.unique(partition, return_inverse=True)
     last_ns = np.zeros(len(partitions), dtype=np.int64)
-    np.maximum.at(last_ns, places, np.asarray(found.sends.end_ns)[acked])
-    return dict(zip(partitions.tolist(), last_ns.tolist(), strict=True))
+    np.maximum.at(last_ns, numbers, end_ns)
+    return (
+        (partition[has_offset], offset[has_offset]),
+        set(partition[~has_offset].tolist()),
+        dict(zip(partitions.tolist(), last_ns.tolist(), strict=True)),
+    )
 
 
-def _places(reads: Reads, chosen: Numbers | None) -> tuple[Numbers, Numbers]:
-    """Of all that it read, or of what is chosen of it."""
-    both = np.asarray(reads.partition), np.asarray(reads.offset)
-    return both if chosen is None else (both[0][chosen], both[1][chosen])
+def _places(reads: Reads, chosen: Numbers | None) -> Places:
+    """The places of all records, or of the chosen ones."""
+    partition, offset = np.asarray(reads.partition), np.asarray(reads.offset)
+    return (partition, offset) if chosen is None else (partition[chosen], offset[chosen])
 
 
-def _of(places: Sequence[tuple[Numbers, Numbers]], partition: int) -> Numbers:
+def _offsets(places: Iterable[Places], partition: int) -> Numbers:
     """The offsets of a partition, each once, in order."""
     chosen = [offset[where == partition] for where, offset in places]
     return np.unique(np.concatenate([np.empty(0, dtype=np.int64), *chosen]))

@@ -1,7 +1,7 @@
-"""kafka-harness import: files of somebody else's history become one run's folder.
+"""kafka-harness import: makes the folder of one run of the files of another program's history.
 
-A file is one of lines (harness.foreign.lines) or of Jepsen's EDN (harness.foreign.jepsen_edn), told
-by its first characters; one import takes files of one kind.
+A file has lines (harness.foreign.lines) or Jepsen's EDN (harness.foreign.jepsen_edn); its first
+characters show which. One import takes files of one kind.
 """
 
 from __future__ import annotations
@@ -11,22 +11,24 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.foreign.final_read import LastPass, last_pass
-from harness.foreign.folder import Wanted, make, refuse_name
-from harness.foreign.gathered import Gathered, Reader, gathered
+from harness.foreign.imported_run import ImportRequest, refuse_name, write_run
 from harness.foreign.jepsen_edn import read_jepsen
-from harness.foreign.lines import numbered, read_lines
+from harness.foreign.line_tables import facts_of, rows_of
+from harness.foreign.lines import lines_of, read_lines
+from harness.foreign.parsed_history import ParsedHistory, Reader, parse_files
 from harness.history.record_format import HistoryError
+from harness.model.runs.imported_history import summary
 from harness.model.runs.run_folder import RunFolder
 
 _JEPSEN = re.compile(rb"\s*(\{\s*:|#jepsen)")
 
 
 def import_files(
-    files: Sequence[Path], final: Sequence[str], wanted: Wanted
+    files: Sequence[Path], final: Sequence[str], request: ImportRequest
 ) -> tuple[RunFolder, str]:
-    """The sealed folder of what these files tell, and a sentence on it. Raises HistoryError,
+    """The sealed folder of the history in these files, and a sentence on it. Raises HistoryError,
     StoreError and DiskError."""
-    refuse_name(wanted.name)
+    refuse_name(request.name)
     if twice := [file for number, file in enumerate(files) if file in files[:number]]:
         raise HistoryError(f"{twice[0]}: it is given twice")
     readers = [(file, _reader(file)) for file in files]
@@ -36,33 +38,35 @@ def import_files(
         raise HistoryError(
             f"{odd}: it is of another kind than {files[0]}: import one kind at a time"
         )
-    found = gathered(readers)
-    passed = last_pass(found, _processes(final, found))
-    run = make(found, wanted, passed)
-    return run, _summary(found, passed)
+    history = parse_files(readers)
+    final_read = last_pass(history, _readers(final, history))
+    about = request.about
+    run = write_run(facts_of(history), request, lambda _: rows_of(history, final_read, about))
+    return run, _summary(history, final_read)
 
 
-def _summary(found: Gathered, final: LastPass) -> str:
-    acked = sum(found.acked.values())
-    read = sum(len(each.offset) for each in found.reads.values())
-    last = sum(int(stays.sum()) for stays in final.values())
-    told = f"{last:,} by the final read" if final else "no final read"
-    return f"{len(found.sends.type):,} sends, {acked:,} acked; {read:,} records read, {told}"
+def _summary(history: ParsedHistory, final: LastPass) -> str:
+    acked = sum(history.acked.values())
+    read = sum(len(reads.offset) for reads in history.reads.values())
+    by_final_read = f"{sum(int(is_final.sum()) for is_final in final.values()):,} by the final read"
+    return summary(
+        len(history.sends.type), acked, read, by_final_read if final else "no final read"
+    )
 
 
 def _reader(file: Path) -> Reader:
-    first = next(numbered(file), b"")
+    first = next(lines_of(file), b"")
     return read_jepsen if _JEPSEN.match(first) else read_lines
 
 
-def _processes(final: Sequence[str], found: Gathered) -> list[str]:
+def _readers(final: Sequence[str], history: ParsedHistory) -> list[str]:
     """The readers that `--final` names: those of a file, or one by its name."""
     chosen: list[str] = []
     for which in final:
-        named = found.files.get(str(Path(which))) or {which}
-        mine = sorted(name for name in named if name in found.reads)
-        if not mine:
-            readers = ", ".join(found.reads) or "none"
-            raise HistoryError(f"--final {which}: it read nothing; those that did: {readers}")
-        chosen += mine
+        processes = history.files.get(str(Path(which))) or {which}
+        readers = sorted(process for process in processes if process in history.reads)
+        if not readers:
+            others = ", ".join(history.reads) or "none"
+            raise HistoryError(f"--final {which}: it read nothing; those that did: {others}")
+        chosen += readers
     return chosen

@@ -1,10 +1,10 @@
-"""The folder of an imported run: it is made whole, or nothing of it is left.
+"""Makes the folder of an imported run, and removes it if anything fails.
 
     results/imported/20261124T120000Z-0/    gone, and `imported` too where it was not there before
     results/latest                          the link that it was, or none
 
-So on every way out of the block but its end, Ctrl-C too, which waits while the folder is made and
-while it is undone. Cannot undo: what a process leaves that is killed (SIGTERM, SIGKILL).
+Every exception undoes it, Ctrl-C too, which waits while the folder is made and while it is undone.
+Cannot undo: what a killed process leaves (SIGTERM, SIGKILL).
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from harness.model.runs.run_folder import RunFolder, create
 def new_folder(results: Path, name: str) -> Iterator[RunFolder]:
     """A new run's folder, which stays when the block is over. Raises StoreError and DiskError."""
     scenario = results / name
-    missing = [each for each in (scenario, *scenario.parents) if not _is_there(each)]
-    links = {each / "latest": _target(each / "latest") for each in (results, scenario)}
-    runs = _inside(scenario)
+    missing = [path for path in (scenario, *scenario.parents) if not _exists(path)]
+    links = {path / "latest": _target(path / "latest") for path in (results, scenario)}
+    runs = _names_in(scenario)
     run: RunFolder | None = None
     try:
         with _undisturbed():
@@ -35,9 +35,9 @@ def new_folder(results: Path, name: str) -> Iterator[RunFolder]:
         yield run
     except BaseException:
         with _undisturbed():
-            made = _inside(scenario) - runs if run is None else {run.path.name}
-            for each in made:
-                _remove(scenario / each, whole=run is not None)
+            ours = _names_in(scenario) - runs if run is None else {run.path.name}
+            for run_id in ours:
+                _remove(scenario / run_id, whole=run is not None)
             for link, target in links.items():
                 _restore(link, target)
             for folder in missing:  # the deepest first
@@ -97,15 +97,15 @@ def _target(link: Path) -> Path | None:
         return None
 
 
-def _is_there(path: Path) -> bool:
+def _exists(path: Path) -> bool:
     try:
         return path.exists()
     except OSError:  # nobody may know
         return True
 
 
-def _inside(folder: Path) -> set[str]:
+def _names_in(folder: Path) -> set[str]:
     try:
-        return {each.name for each in folder.iterdir()}
+        return {path.name for path in folder.iterdir()}
     except OSError:
         return set()

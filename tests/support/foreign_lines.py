@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from harness.foreign.about import About
-from harness.foreign.folder import Wanted
+from harness.foreign.imported_run import ImportRequest
 from harness.foreign.importing import import_files
 from harness.model.runs.run_folder import RunFolder
 
@@ -72,8 +72,8 @@ def imported(
 ) -> RunFolder:
     """The run that is made of these files."""
     name = folder.parent.name  # two runs of one second would have one id
-    wanted = Wanted(name=name, results=folder, command="import", about=about or About())
-    run, _ = import_files(files, final, wanted)
+    request = ImportRequest(name=name, results=folder, command="import", about=about or About())
+    run, _ = import_files(files, final, request)
     return run
 
 

@@ -18,7 +18,7 @@ from analysis.tables.validation import valid_tables
 from harness.commands.tables.check_tables import Asked, run_of
 from harness.commands.tables.write_job import known
 from harness.foreign.about import About
-from harness.foreign.folder import Wanted
+from harness.foreign.imported_run import ImportRequest
 from harness.model.runs.run_folder import RunFolder
 
 Row = dict[str, Any]
@@ -83,10 +83,10 @@ def run_of_tables(
 ) -> RunFolder:
     """The sealed run that a check makes of them."""
     sends, reads = story.files(folder, write)
-    wanted = Wanted(
+    request = ImportRequest(
         name=folder.name, results=folder / "results", command="check", about=story.about
     )
-    asked = Asked(sends=sends, reads=reads, complete=story.complete, wanted=wanted)
+    asked = Asked(sends=sends, reads=reads, complete=story.complete, request=request)
     return run_of(spark, asked)[1]
 
 

@@ -2,7 +2,7 @@
 
     jsonl     everything that was recorded, for people (harness.history.export)
     jepsen    what Jepsen's Kafka workload would have recorded (harness.history.jepsen)
-    lines     sends and reads as any program may write its own (harness.foreign.telling)
+    lines     sends and reads as any program may report them (harness.foreign.export_lines)
 
 Each line is printed at once. What a format leaves out is counted on stderr. A reader that closes
 the pipe (`| head`) ends it quietly.
@@ -86,9 +86,9 @@ def _lines(run: RunFolder, form: Format, left_out: Counter[str]) -> Iterator[str
 
         return jepsen.export(run.path, left_out)
     if form == "lines":
-        from harness.foreign import telling  # the same
+        from harness.foreign import export_lines  # the same
 
-        return telling.export(run.path, left_out)
+        return export_lines.export(run.path, left_out)
     from harness.history import export  # the same
 
     return map(json.dumps, export.export(run.path))

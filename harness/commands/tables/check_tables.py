@@ -1,13 +1,12 @@
-"""kafka-harness check --sends TABLE --reads TABLE: makes a run of two tables, and checks it.
+"""kafka-harness check --sends TABLE --reads TABLE: makes a run of two tables and checks it.
 
-Spark reads both, gives each value a number, and writes operations; this process holds a row for
-each partition and process. The folder is a run's like any other: `report`, `sql` and `check` take
-it. Tables that cannot be checked, or that executors would write to another disk, leave nothing.
+Spark reads both, gives each value a number, and writes operations; this process holds one row per
+partition and one per process. `report`, `sql` and `check` take the folder like any other run's.
+Nothing is left if the tables cannot be checked, or if executors would write to another disk.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -16,11 +15,17 @@ from rich.console import Console
 
 from harness.commands.check_runs import check_runs, tell_spark_of_java
 from harness.commands.closing_table import plain
-from harness.foreign.folder import Extent, Wanted, refuse_name
-from harness.foreign.table_folder import FILE, ToldTables, make_of_tables
+from harness.commands.tables import spark_tables
+from harness.foreign.imported_run import (
+    HistoryFacts,
+    HistoryRows,
+    ImportRequest,
+    end_events,
+    refuse_name,
+    write_run,
+)
 from harness.history.record_format import HistoryError
 from harness.host.machine import HostError
-from harness.model.client_settings import acks_of
 from harness.model.runs.run_folder import RunFolder, StoreError, store_errors
 
 if TYPE_CHECKING:
@@ -29,7 +34,6 @@ if TYPE_CHECKING:
     from analysis.tables.numbered import Numbered
     from analysis.tables.validation import Tables
 
-NO_FINAL: Final = "no final read, so nothing is called lost"
 BYTES_A_ROW: Final = 20  # at least, of a file that is not compressed much
 
 
@@ -40,7 +44,7 @@ class Asked:
     sends: str
     reads: str
     complete: bool  # the user says that the final read is
-    wanted: Wanted
+    request: ImportRequest
     master: str | None = None
 
 
@@ -53,14 +57,14 @@ def check_tables(asked: Asked, console: Console) -> int:
     from analysis.stored.run_files import CheckError
     from analysis.tables.table_files import TableError
 
-    refuse_name(asked.wanted.name)
+    refuse_name(asked.request.name)
     tell_spark_of_java()
     try:
         with started(asked.master, session(asked.master, _expected(asked))) as spark:
-            _require_shared(spark, asked.wanted.results)
+            _require_shared(spark, asked.request.results)
             with console.status("reading the tables with Spark"):
                 tables, folder = run_of(spark, asked)
-            _say(tables, console)
+            console.print(plain(tables.summary))
             with session(operations=tables.operations, started=spark):
                 return check_runs([folder], master=asked.master, console=console)
     except TableError as error:
@@ -71,14 +75,6 @@ def check_tables(asked: Asked, console: Console) -> int:
         raise HostError(str(error)) from None
 
 
-def _say(tables: Tables, console: Console) -> None:
-    sends, reads = sum(tables.producers.values()), sum(tables.readers.values())
-    final = f"{tables.final:,} by the final read" if tables.final else NO_FINAL
-    console.print(
-        plain(f"{sends:,} sends, {tables.acked:,} acked; {reads:,} records read, {final}")
-    )
-
-
 def _require_shared(spark: SparkSession, results: Path) -> None:
     """Raise StoreError unless executors see the results folder, or the one in which it will be."""
     from analysis.remote.shared_place import is_local, require_shared  # above
@@ -86,7 +82,7 @@ def _require_shared(spark: SparkSession, results: Path) -> None:
 
     if is_local(spark):
         return
-    existing = next(folder for folder in (results, *results.parents) if folder.exists())
+    existing = next(path for path in (results, *results.parents) if path.exists())
     try:
         with store_errors(existing):
             require_shared(spark, [existing])
@@ -98,58 +94,58 @@ def _require_shared(spark: SparkSession, results: Path) -> None:
 
 
 def run_of(spark: SparkSession, asked: Asked) -> tuple[Tables, RunFolder]:
-    """The tables' facts, and the sealed run. Raises TableError, HistoryError and others."""
+    """The tables and the sealed run. Raises TableError, HistoryError and others."""
     from analysis.tables.final_read import ends  # as above
     from analysis.tables.numbered import numbered
     from analysis.tables.validation import valid_tables
 
     tables = valid_tables(spark, asked.sends, asked.reads, all_final=asked.complete)
-    rows = Counter(tables.producers)
-    rows.update(tables.readers)
-    about = asked.wanted.about
-    facts = ToldTables(
-        extent=Extent(
-            start_ns=tables.start_ns,
-            end_ns=tables.end_ns,
-            topic=tables.topic,
-            partitions=tables.partitions,
-            producers=len(tables.producers),
-        ),
-        processes=rows,
+    facts = HistoryFacts(
+        start_ns=tables.start_ns,
+        end_ns=tables.end_ns,
+        topic=tables.topic,
+        partitions=tables.partitions,
+        producers=len(tables.producers),
         untold=tables.untold,
-        ends=ends(tables, complete=asked.complete),
-        final_reader=next(iter(tables.final_readers), None),
     )
-    without_acks = acks_of(about.config("producer")) == "0"
+    final_reader = next(iter(tables.final_readers), None)
+    events = end_events(final_reader, tables.end_ns, ends(tables, complete=asked.complete))
     kept: list[DataFrame] = []
 
     def keep(frame: DataFrame) -> DataFrame:
         kept.append(frame.persist())
         return kept[-1]
 
-    made = numbered(tables, without_acks=without_acks, keep=keep)
+    without_acks = bool(asked.request.about.without_acks)
+    history = numbered(tables, without_acks=without_acks, keep=keep)
+
+    def rows_of(scratch: Path) -> HistoryRows:
+        values = _write(history, scratch)
+        return HistoryRows(
+            operations=spark_tables.operations(scratch, tables.rows),
+            values=spark_tables.values(scratch, values),
+            events=events,
+        )
+
     try:
-        return tables, make_of_tables(facts, asked.wanted, lambda *where: _write(made, *where))
+        return tables, write_run(facts, asked.request, rows_of)
     finally:
         for frame in kept:
             frame.unpersist()
 
 
-def _write(made: Numbered, below: Path, run_id: str) -> int:
-    """Let Spark write the operations, each process in files of its own, in order of its ids, and
-    the values; how many values it wrote."""
+def _write(history: Numbered, folder: Path) -> int:
+    """Let Spark write the operations, each process in files of its own in order of its ids, and the
+    values; returns the number of values."""
     from pyspark.sql import Observation
     from pyspark.sql import functions as F  # noqa: N812
 
-    operations = made.operations.select(
-        F.lit(run_id).alias("run_id"), "*", F.col("process").alias(FILE)
-    )
-    in_order = operations.sortWithinPartitions(FILE, "id")
-    in_order.write.partitionBy(FILE).parquet(f"file:{below / 'operations'}")
-    values = made.values.select(F.lit(run_id).alias("run_id"), "value", "text")
+    process = spark_tables.PROCESS
+    in_order = history.operations.sortWithinPartitions(process, "id")
+    in_order.write.partitionBy(process).parquet(f"file:{folder / 'operations'}")
     written = Observation()
-    counted = values.observe(written, F.count(F.lit(1)).alias("rows"))
-    counted.write.parquet(f"file:{below / 'values'}")
+    counted = history.values.observe(written, F.count(F.lit(1)).alias("rows"))
+    counted.write.parquet(f"file:{folder / 'values'}")
     return int(written.get["rows"])
 
 

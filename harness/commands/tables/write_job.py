@@ -19,9 +19,8 @@ from typing import Final
 
 from harness import release
 from harness.foreign.about import About
-from harness.foreign.folder import Extent, Wanted, put_small, seal, sealed
-from harness.history.placing import Places
-from harness.model.runs.run_folder import RunFolder, StoreError, write_atomically
+from harness.foreign.imported_run import HistoryFacts, HistoryRows, ImportRequest, write_run
+from harness.model.runs.run_folder import StoreError, write_atomically
 from harness.model.untold import NEVER_TOLD
 
 MAIN: Final = "analysis.tables.job"
@@ -105,19 +104,19 @@ def write_job(file: Path, about: About) -> None:
 
 
 def modules(name: str = MAIN) -> dict[str, Path]:
-    """The module and those of ours that it imports: name -> source."""
-    files: dict[str, Path] = {}
-    wanted = [name]
-    while wanted:
-        module = wanted.pop()
-        spec = None if module in files else find_spec(module)
+    """The modules of ours that a module needs when it is imported, and itself: name -> source."""
+    sources: dict[str, Path] = {}
+    needed = [name]
+    while needed:
+        module = needed.pop()
+        spec = None if module in sources else find_spec(module)
         if spec is None or spec.origin is None:
             continue
-        files[module] = Path(spec.origin)
-        parent = module.rpartition(".")[0]
-        wanted += [parent] if parent else []
-        wanted += _imported(ast.parse(files[module].read_text()))
-    return files
+        sources[module] = Path(spec.origin)
+        package = module.rpartition(".")[0]
+        needed += [package] if package else []
+        needed += _imported(ast.parse(sources[module].read_text()))
+    return sources
 
 
 def _imported(tree: ast.Module) -> Iterator[str]:
@@ -128,9 +127,8 @@ def _imported(tree: ast.Module) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in OURS:
             assert node.module is not None
             yield node.module
-            for name in node.names:
-                if _is_module(f"{node.module}.{name.name}"):
-                    yield f"{node.module}.{name.name}"
+            names = (f"{node.module}.{alias.name}" for alias in node.names)
+            yield from filter(_is_module, names)
 
 
 def _is_module(name: str) -> bool:
@@ -164,11 +162,13 @@ def known(about: About) -> str:
     from analysis.tables.findings import Configuration
     from analysis.verdict.permission import permission_of  # and only needed here
 
-    nothing = Extent(start_ns=1, end_ns=1, topic=None, partitions=1, producers=1)
+    facts = HistoryFacts(
+        start_ns=1, end_ns=1, topic=None, partitions=1, producers=1, untold=NEVER_TOLD
+    )
+    no_rows = HistoryRows(operations={}, values=(), events=())
     with tempfile.TemporaryDirectory() as folder:
-        wanted = Wanted(name="known", results=Path(folder), command="", about=about)
-        made = sealed(nothing, wanted, (*NEVER_TOLD, *about.untold()), _fill)
-        run = open_run(made.path)
+        request = ImportRequest(name="known", results=Path(folder), command="", about=about)
+        run = open_run(write_run(facts, request, lambda _: no_rows).path)
     permission = permission_of(run)
     row = run_row(run)
     causes = [{**cause, "partition": None} for cause in permission.rows()]
@@ -178,10 +178,3 @@ def known(about: About) -> str:
         causes=causes,
         doubts=[cause.why for cause in permission.causes],
     ).to_json()
-
-
-def _fill(run: RunFolder) -> None:
-    places = Places(folder=run.history, run_id=run.run_id)
-    (run.history / "operations").mkdir()
-    put_small(places, ())
-    seal(places, (), 0)

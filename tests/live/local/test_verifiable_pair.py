@@ -12,7 +12,7 @@ import pytest
 from harness.distribution.jars_for_tests import TOOLS, fetch
 from harness.distribution.kafka_home import find_kafka
 from harness.foreign.about import About
-from harness.foreign.folder import Wanted
+from harness.foreign.imported_run import ImportRequest
 from harness.foreign.importing import import_files
 from harness.host.java import find_java
 from tests.support.commands import COMMAND, TWO_NODES, ran
@@ -64,8 +64,8 @@ def reports(logs: Path) -> dict[str, dict[str, Any]]:
     runs = {}
     for name in ("consumer", "replaced", "ranges"):
         final = logs / f"{name}.jsonl"
-        wanted = Wanted(name=name, results=logs / "results", command="import", about=about)
-        runs[name], summary = import_files([logs / "producer.jsonl", final], [str(final)], wanted)
+        request = ImportRequest(name=name, results=logs / "results", command="import", about=about)
+        runs[name], summary = import_files([logs / "producer.jsonl", final], [str(final)], request)
         assert f"{RECORDS:,} sends, {RECORDS:,} acked; {RECORDS:,} records read" in summary
     folders = [str(run.path) for run in runs.values()]
     done = ran([*COMMAND, "check", *folders], logs / "results", limit_s=150)

@@ -8,9 +8,9 @@ from collections import Counter
 import pyarrow.parquet as pq
 import pytest
 
-from harness.foreign import telling
+from harness.foreign import export_lines
 from harness.foreign.about import About
-from harness.foreign.folder import Wanted
+from harness.foreign.imported_run import ImportRequest
 from harness.foreign.importing import import_files
 from harness.history.sealing import seal
 from tests.support.foreign_lines import (
@@ -228,9 +228,9 @@ def test_the_end_of_a_read_before_the_last_ack_is_none(tmp_path):
 def test_a_final_reader_that_is_named_twice_is_one(tmp_path):
     producer = write_lines(tmp_path / "p.jsonl", SENDS)
     consumer = write_lines(tmp_path / "c.jsonl", [read(31, "a", 0), read(32, "b", 1)])
-    wanted = Wanted(name="twice", results=tmp_path / "results", command="import")
+    request = ImportRequest(name="twice", results=tmp_path / "results", command="import")
 
-    _, summary = import_files([producer, consumer], [str(consumer), "c"], wanted)
+    _, summary = import_files([producer, consumer], [str(consumer), "c"], request)
 
     assert summary.endswith("2 records read, 2 by the final read")
 
@@ -258,8 +258,10 @@ def test_who_is_not_the_final_read_reads_and_was_moved_where_it_was_given_partit
 
 
 def test_a_name_that_is_no_text_is_written_out(tmp_path):
-    wanted = Wanted(name="odd", results=tmp_path / "results", command="import p\udcff.jsonl")
-    run, _ = import_files([write_lines(tmp_path / "p.jsonl", SENDS)], [], wanted)
+    request = ImportRequest(
+        name="odd", results=tmp_path / "results", command="import p\udcff.jsonl"
+    )
+    run, _ = import_files([write_lines(tmp_path / "p.jsonl", SENDS)], [], request)
 
     assert "import p\\udcff.jsonl" == run.read().command
 
@@ -268,7 +270,7 @@ def test_what_was_read_is_told_before_its_end_of_the_same_time(tmp_path):
     end = tool_line(31, "read_to_end", partition=0, log_start=0, log_end=2)
     run = imported_pair(tmp_path, SENDS, [read(31, "a", 0), read(31, "b", 1), end])
 
-    told = [json.loads(line)["name"] for line in telling.export(run.path, Counter())]
+    told = [json.loads(line)["name"] for line in export_lines.export(run.path, Counter())]
 
     assert ["record_data", "record_data", "read_to_end"] == told[-3:]
 
@@ -282,7 +284,7 @@ def test_an_imported_run_is_sealed_and_told_again_as_the_same_lines(tmp_path):
     assert 2 == seal(run.path).operations
 
     left_out: Counter[str] = Counter()
-    told = write_lines(tmp_path / "again.jsonl", telling.export(run.path, left_out))
+    told = write_lines(tmp_path / "again.jsonl", export_lines.export(run.path, left_out))
     again = imported(tmp_path / "again" / "results", told)
 
     for process in ("p", "c"):

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from harness.foreign import folder
+from harness.foreign import imported_run
 from harness.foreign.new_folder import new_folder
 from harness.model.runs import run_folder
 from harness.model.runs.run_folder import RunFolder, StoreError
@@ -133,7 +133,7 @@ def test_the_link_of_a_run_that_was_begun_since_is_left_to_it(tmp_path):
 
 def test_an_import_that_cannot_be_written_leaves_nothing(tmp_path, monkeypatch):
     file = write_lines(tmp_path / "p.jsonl", [acked(1, "a", 0)])
-    monkeypatch.setattr(folder, "put_small", lambda *_: interrupt())
+    monkeypatch.setattr(imported_run, "_write_small_tables", lambda *_: interrupt())
 
     with pytest.raises(KeyboardInterrupt):
         imported(tmp_path / "results", file)

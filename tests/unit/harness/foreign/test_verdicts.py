@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from harness.checkout import ROOT
-from harness.foreign import telling
+from harness.foreign import export_lines
 from harness.foreign.about import About
 from harness.model.runs.run_folder import RunFolder
 from tests.support.foreign_lines import (
@@ -163,7 +163,7 @@ def test_a_recorded_run_told_in_lines_has_the_same_findings(spark, tmp_path, nam
     del spark
     run = Path(shutil.copytree(ROOT / "tests" / "golden" / name, tmp_path / name))
     left_out: Counter[str] = Counter()
-    file = write_lines(tmp_path / "told.jsonl", telling.export(run, left_out))
+    file = write_lines(tmp_path / "told.jsonl", export_lines.export(run, left_out))
     back = imported(tmp_path / "results", file, final=["final-read-0"], about=KNOWN)
 
     first, second = checked([run, back.path])

@@ -17,7 +17,7 @@ from analysis.tables.numbered import Numbered
 from harness.commands.check import check
 from harness.commands.tables import check_tables as command
 from harness.commands.tables.check_tables import Asked, check_tables
-from harness.foreign.folder import Wanted
+from harness.foreign.imported_run import ImportRequest
 from harness.history.record_format import HistoryError
 from harness.host.machine import HostError
 from harness.model.runs.run_folder import StoreError
@@ -29,9 +29,9 @@ STORY = TwoTables(sends=[sent("a", 0)], reads=[was_read("a", 0)])
 def asked(folder: Path, name: str = "t", *, reads: str = "", master: str | None = None) -> Asked:
     """A check of those two tables."""
     files = STORY.files(folder)
-    wanted = Wanted(name=name, results=folder / "results", command="check")
+    request = ImportRequest(name=name, results=folder / "results", command="check")
     return Asked(
-        sends=files[0], reads=reads or files[1], complete=False, wanted=wanted, master=master
+        sends=files[0], reads=reads or files[1], complete=False, request=request, master=master
     )
 
 
@@ -64,15 +64,17 @@ def test_what_fails_while_it_is_written_leaves_no_run(spark, tmp_path, monkeypat
     assert [] == [file for file in (tmp_path / "results").rglob("*") if file.is_file()]
 
 
-@pytest.mark.parametrize("part", ["operations/file=producer", "operations/file=reader", "values"])
+@pytest.mark.parametrize(
+    "part", ["operations/process=producer", "operations/process=reader", "values"]
+)
 def test_rows_that_executors_wrote_to_another_disk_are_missed(spark, tmp_path, monkeypatch, part):
     """Spark says that it has written them, and they are not here."""
     del spark
     write = command._write
 
-    def elsewhere(made: Numbered, below: Path, run_id: str) -> int:
-        values = write(made, below, run_id)
-        shutil.rmtree(below / part)
+    def elsewhere(history: Numbered, scratch: Path) -> int:
+        values = write(history, scratch)
+        shutil.rmtree(scratch / part)
         return values
 
     monkeypatch.setattr(command, "_write", elsewhere)

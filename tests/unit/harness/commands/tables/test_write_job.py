@@ -18,7 +18,7 @@ from rich.console import Console
 from harness.commands.tables.check_tables import Asked, check_tables
 from harness.commands.tables.write_job import MAIN, modules, write_job
 from harness.foreign.about import About
-from harness.foreign.folder import Wanted
+from harness.foreign.imported_run import ImportRequest
 from harness.model.exit_codes import BAD_ARGUMENTS, INVALID
 from harness.model.runs.run_folder import StoreError
 from tests.support.two_tables import TwoTables, as_csv, sent, was_read
@@ -84,8 +84,8 @@ def submit(job: Path, environment: dict[str, str], *words: str) -> subprocess.Co
 
 def test_it_finds_what_the_check_finds_where_nothing_else_is_installed(tmp_path, spark, alone):
     sends, reads = STORY.files(tmp_path / "tables", as_csv)
-    wanted = Wanted(name="t", results=tmp_path / "results", command="check", about=SAFE)
-    asked = Asked(sends=sends, reads=reads, complete=True, wanted=wanted)
+    request = ImportRequest(name="t", results=tmp_path / "results", command="check", about=SAFE)
+    asked = Asked(sends=sends, reads=reads, complete=True, request=request)
     code = check_tables(asked, Console(file=(tmp_path / "out").open("w")))
     [file] = (tmp_path / "results" / "t").glob("2*/report.json")
     report = json.loads(file.read_text())

@@ -1,12 +1,12 @@
-"""A sealed history as the lines in which any program tells its own (harness.foreign.lines).
+"""A sealed history as lines that can be imported again (harness.foreign.lines).
 
     send 7, from 10 to 20, ok at 0/41    =>  producer_send_begin at 10, producer_send_success at 20
     a send that asked for no ack         =>  producer_send_success at offset -1
     a record read, polled or looked up   =>  record_data
     `ends` of the final read             =>  read_to_end
 
-In order of time, each line with its process and `time_ns`. Left out, and counted, is what the lines
-do not know: look-ups that found nothing, what groups processed and committed, replicas.
+Lines are in order of time; each has its process and `time_ns`. Left out and counted is what lines
+have no words for: look-ups that found nothing, what groups processed and committed, replicas.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from harness.foreign.line_tables import NO_ACK
 from harness.history.seal_record import Seal, sealed_operations, sealed_table
 from harness.history.sealing import seal
 from harness.history.tables import EVENT_COLUMNS, VALUE_COLUMNS
@@ -28,23 +29,22 @@ from harness.history.tables import EVENT_COLUMNS, VALUE_COLUMNS
 Line = dict[str, Any]
 _BATCH: Final = 10_000
 _DELIVERED: Final = ("read", "poll", "final-read", "lookup")
-_UNKNOWN: Final = {
+_NOT_IN_LINES: Final = {
     "process": "processed records",
     "commit": "commits",
     "committed": "committed offsets that members were told",
     "replica": "records of replicas",
 }
-NO_ACK: Final = "_NO_ACK"
 
 
 def export(run_dir: Path, left_out: Counter[str]) -> Iterator[str]:
-    """Every line of a run's history; seals it first. Adds to `left_out` what is not in it: words ->
-    how many. Raises HistoryError."""
+    """The lines of a run's history, which is sealed first. Adds to `left_out` what they leave out:
+    words -> how many. Raises HistoryError."""
     sealed, folder = seal(run_dir), run_dir / "history"
     texts = _texts(folder, sealed)
     streams: list[Iterator[Line]] = []
     for table in sealed_operations(folder, sealed).values():
-        _count(table, left_out)
+        _count_left_out(table, left_out)
         sends = table.filter(pc.equal(table["f"], "send"))
         streams += [_begins(sends, texts), _completions(sends, texts), _reads(table, texts)]
     # Last, since of one time they come after what was read.
@@ -61,8 +61,8 @@ def _texts(folder: Path, sealed: Seal) -> dict[int, str]:
     return dict(zip(table["value"].to_pylist(), table["text"].to_pylist(), strict=True))
 
 
-def _count(table: pa.Table, left_out: Counter[str]) -> None:
-    for f, words in _UNKNOWN.items():
+def _count_left_out(table: pa.Table, left_out: Counter[str]) -> None:
+    for f, words in _NOT_IN_LINES.items():
         if many := pc.sum(pc.equal(table["f"], f)).as_py():
             left_out[words] += many
     in_vain = pc.and_(pc.equal(table["f"], "lookup"), pc.not_equal(table["type"], "ok"))
@@ -122,7 +122,7 @@ def _line(row: Line, name: str, time_ns: int, texts: dict[int, str]) -> Line:
 
 
 def _in_order(table: pa.Table, column: str) -> Iterator[Line]:
-    """Rows that have a time, in its order, made into dicts a batch at a time."""
+    """The rows that have a time, in its order; only one batch at a time is made into dicts."""
     ordered = table.filter(pc.is_valid(table[column])).sort_by(column)
     for batch in ordered.to_batches(max_chunksize=_BATCH):
         yield from batch.to_pylist()
