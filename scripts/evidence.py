@@ -27,9 +27,9 @@ from analysis.job import job
 from harness.checkout import DOCS, ROOT
 from harness.commands.campaigns.lines import origin, summary
 from harness.history.seal_record import SEALED
+from harness.model.campaigns.ledger import read
+from harness.model.campaigns.ledger_line import Line
 from harness.model.exit_codes import FAILED
-from harness.model.runs.ledger import read
-from harness.model.runs.ledger_line import Line
 from harness.model.runs.report import Report
 from harness.model.runs.run_folder import RunFolder
 

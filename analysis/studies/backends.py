@@ -20,8 +20,8 @@ from analysis.studies.beside import beside
 from analysis.studies.cells.experiments import several
 from analysis.studies.cells.shares import CALM_PERCENT, calm, checked, kafkas, middle, some_runs
 from analysis.studies.pages import template, write_page
-from harness.model.runs.ledger import LedgerError, Lines
-from harness.model.runs.ledger_line import Line
+from harness.model.campaigns.ledger import LedgerError, Lines
+from harness.model.campaigns.ledger_line import Line
 
 GAP_S = 0.5  # a difference of gaps that is worth a sentence
 

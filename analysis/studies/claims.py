@@ -27,8 +27,8 @@ from analysis.studies.cells.shares import (
     some_runs,
 )
 from analysis.studies.pages import lean_table
-from harness.model.runs.ledger import has_digest
-from harness.model.runs.ledger_line import Line
+from harness.model.campaigns.ledger import has_digest
+from harness.model.campaigns.ledger_line import Line
 
 # Anomalies that have a column of their own, those of which the study claims nothing, and what
 # becomes of records that are lost, which has a table of its own.

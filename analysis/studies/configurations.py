@@ -26,9 +26,9 @@ from analysis.studies.matrix_rows import MORE_HEADS, more, positions
 from analysis.studies.measured import JUDGED, Measured, Spread, measured
 from analysis.studies.pages import lean_table, markdown_table, page, template
 from harness.model.campaigns.campaign import Campaign
+from harness.model.campaigns.ledger import Lines
 from harness.model.campaigns.matrix import in_words, short
 from harness.model.kafka_text import kafka_text
-from harness.model.runs.ledger import Lines
 
 FAULTS: Final = {
     "one-kill": "The leader is killed (SIGKILL), and comes back 12 s later.",

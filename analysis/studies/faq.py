@@ -26,8 +26,8 @@ from analysis.studies.cells.shares import (
 from analysis.studies.claims import row
 from analysis.studies.pages import markdown_table, page, template
 from analysis.studies.study import gaps_of_faults
-from harness.model.runs.ledger import Lines
-from harness.model.runs.ledger_line import Line
+from harness.model.campaigns.ledger import Lines
+from harness.model.campaigns.ledger_line import Line
 
 ENOUGH: Final = 5  # calm runs: the gap of fewer stands in study.md alone
 HEADS = (

@@ -11,7 +11,7 @@ from analysis.studies.beside import beside
 from analysis.studies.cells.shares import CALM_PERCENT, kafkas
 from analysis.studies.claims import Cell, claims, table_of, unfinished
 from analysis.studies.pages import template, write_page
-from harness.model.runs.ledger import Lines
+from harness.model.campaigns.ledger import Lines
 
 
 def render(campaign: Cell, told: Lines) -> str:

@@ -22,8 +22,8 @@ from analysis.studies.cells.shares import (
     some_runs,
     unread,
 )
-from harness.model.runs.ledger import write_outages
-from harness.model.runs.ledger_line import Line
+from harness.model.campaigns.ledger import write_outages
+from harness.model.campaigns.ledger_line import Line
 
 HEADS = {
     "runs": "runs",

@@ -14,9 +14,9 @@ from analysis.studies.cells.sittings import Dispersion, Sittings, host
 from analysis.studies.matrix_rows import row
 from analysis.studies.pages import markdown_table
 from harness.model.campaigns.campaign import Campaign
+from harness.model.campaigns.ledger import Lines, name_of
+from harness.model.campaigns.ledger_line import Line
 from harness.model.campaigns.matrix import in_words
-from harness.model.runs.ledger import Lines, name_of
-from harness.model.runs.ledger_line import Line
 
 JUDGED: Final = {"lost": "loss", "duplicate": "duplicates"}
 SPREAD: Final = (

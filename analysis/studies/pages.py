@@ -14,7 +14,7 @@ from typing import Any
 import jinja2
 
 from analysis.studies.beside import require_one_configuration
-from harness.model.runs.ledger import Lines, read
+from harness.model.campaigns.ledger import Lines, read
 
 Render = Callable[[Mapping[str, Any], Lines], str]
 

@@ -21,8 +21,8 @@ from analysis.studies.matrix_rows import row
 from analysis.studies.measured import Spread, measured
 from analysis.studies.pages import markdown_table, page
 from harness.model.campaigns.campaign import Campaign
+from harness.model.campaigns.ledger import Lines
 from harness.model.campaigns.matrix import Place
-from harness.model.runs.ledger import Lines
 
 BEGIN: Final = "<!-- results: python -m analysis.studies.readme docs/configurations.toml -->"
 END: Final = "<!-- end of the results -->"

@@ -15,8 +15,8 @@ from analysis.studies.backends import unmet
 from analysis.studies.beside import beside
 from analysis.studies.cells.shares import checked, middle
 from analysis.studies.pages import markdown_table, template, write_page
-from harness.model.runs.ledger import Lines
-from harness.model.runs.ledger_line import Line
+from harness.model.campaigns.ledger import Lines
+from harness.model.campaigns.ledger_line import Line
 from harness.model.sections.kafka_releases import DEFAULT, default_metadata, numbers
 
 MODES = ("zookeeper", "kraft", "kraft-combined")

@@ -31,8 +31,8 @@ from analysis.studies.claims import (
     unfinished,
 )
 from analysis.studies.pages import lean_table, page, template
-from harness.model.runs.ledger import UNREACHED_S, Lines, has_digest, unreached_leaders
-from harness.model.runs.ledger_line import Line
+from harness.model.campaigns.ledger import UNREACHED_S, Lines, has_digest, unreached_leaders
+from harness.model.campaigns.ledger_line import Line
 
 Row = Mapping[str, Any]
 # Of a run with a failure and an election after it.

@@ -40,8 +40,8 @@ from harness.model.exit_codes import INTERRUPTED, worst
 
 if TYPE_CHECKING:
     from harness.commands.copy_to import Copies
+    from harness.model.campaigns.ledger_line import Line
     from harness.model.campaigns.matrix import Place
-    from harness.model.runs.ledger_line import Line
     from harness.scenario.prepare import Prepared
 
 

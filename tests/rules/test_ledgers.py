@@ -12,8 +12,8 @@ import pytest
 from harness.checkout import DOCS, ROOT
 from harness.commands.campaigns.file import read_campaign
 from harness.commands.campaigns.make_runs import CampaignOptions, still_to_do
+from harness.model.campaigns.ledger import read
 from harness.model.runs.configuration import digest_of
-from harness.model.runs.ledger import read
 from harness.scenario.prepare import prepare
 
 DATA = "docs/data"

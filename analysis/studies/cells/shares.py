@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from scipy.stats import norm
 
-from harness.model.runs.ledger import has_digest
-from harness.model.runs.ledger_line import Line
+from harness.model.campaigns.ledger import has_digest
+from harness.model.campaigns.ledger_line import Line
 
 UNKNOWN = "unknown"
 NOT_CALM = "not measured calm"

@@ -1,7 +1,7 @@
 """Runs of one sitting are more alike than runs of two: how much, and what that does to an interval.
 
-A campaign begins each sitting with a calibration (harness.model.runs.ledger, `calibrated`); what
-was made after it on one host is one sitting. New lines name it, of older ones it follows from the
+A campaign begins each sitting with a calibration (harness.model.campaigns.ledger, `calibrated`);
+what was made after it on one host is one sitting. New lines name it, of older ones it follows from the
 order of the ledger.
 
 How much more the shares of sittings differ than those of independent runs would is Pearson's χ² by
@@ -23,8 +23,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.studies.cells.shares import UNKNOWN, affected, checked
-from harness.model.runs.ledger import CALIBRATED, ENDED, STARTED, Lines, Name, name_of
-from harness.model.runs.ledger_line import Line
+from harness.model.campaigns.ledger import CALIBRATED, ENDED, STARTED, Lines, Name, name_of
+from harness.model.campaigns.ledger_line import Line
 
 LEAST = 1.0  # hits, and misses, to be expected of a sitting of a cell
 FEW = 5  # below so many sittings no share is said to hold for others

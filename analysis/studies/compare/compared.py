@@ -5,7 +5,7 @@
 
 Each cell's shares of runs with each anomaly, of unknown and of invalid runs, and the longest
 stretches of its calm runs without an ack and without a read, are compared; cells that only one side
-has are named. Runs are lines of a ledger (harness.model.runs.ledger).
+has are named. Runs are lines of a ledger (harness.model.campaigns.ledger).
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from analysis.studies.compare.exact import (
     of_shares,
     smallest_rise,
 )
+from harness.model.campaigns.ledger import has_digest, name_of
+from harness.model.campaigns.ledger_line import Line
 from harness.model.campaigns.worse import GAP_FACTOR
 from harness.model.kafka_text import kafka_text
-from harness.model.runs.ledger import has_digest, name_of
-from harness.model.runs.ledger_line import Line
 
 LOST, UNKNOWN, INVALID = "lost", "unknown", "invalid"
 GAPS = {"produce": "no ack for", "consume": "no read for"}

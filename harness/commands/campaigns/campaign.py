@@ -146,7 +146,7 @@ def show_what_is_missing(file: Path, options: CampaignOptions, *, console: Conso
     from harness.commands.campaigns.make_runs import prepared, still_to_do
     from harness.commands.campaigns.todo import counting, fitting
     from harness.commands.closing_table import plain
-    from harness.model.runs.ledger import name_of, read
+    from harness.model.campaigns.ledger import name_of, read
     from harness.scenario.expected_length import expected_s, in_words
 
     plan = read_campaign(file)
@@ -182,7 +182,7 @@ def supersede(
     """Take the runs of these cells, on the backends and in the ledger of the options, out of the
     count. Raises ScenarioError, before anything is written, for a cell without runs that count."""
     from harness.commands.campaigns.file import of, read_campaign
-    from harness.model.runs.ledger import Ledger, name_of, superseded
+    from harness.model.campaigns.ledger import Ledger, name_of, superseded
     from harness.model.scenario import ScenarioError
     from harness.run.progress import Screen
 

@@ -34,9 +34,9 @@ from analysis.studies.matrix_rows import row
 from analysis.studies.pages import markdown_table
 from harness.commands.campaigns.lines import line_of
 from harness.commands.closing_table import plain
+from harness.model.campaigns.ledger import LedgerError, Lines, has_digest, read
+from harness.model.campaigns.ledger_line import Line
 from harness.model.exit_codes import INVALID, VALID
-from harness.model.runs.ledger import LedgerError, Lines, has_digest, read
-from harness.model.runs.ledger_line import Line
 from harness.model.runs.run_folder import RunFolder, StoreError, runs_below, store_errors
 from harness.model.runs.run_record import problem_of
 

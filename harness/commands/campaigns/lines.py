@@ -1,4 +1,4 @@
-"""The lines of a run in its campaign's ledger (harness.model.runs.ledger)."""
+"""The lines of a run in its campaign's ledger (harness.model.campaigns.ledger)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import cast
 from analysis.causes.run_facts.kafka import kafka_of
 from harness.history.seal_record import SEALED
 from harness.model.campaigns.campaign import Cell
+from harness.model.campaigns.ledger_line import Host, Line, Starved
 from harness.model.exit_codes import FAILED
 from harness.model.runs.configuration import digest_of
-from harness.model.runs.ledger_line import Host, Line, Starved
 from harness.model.runs.report import Report, read_report
 from harness.model.runs.report_course import FaultTold, Window
 from harness.model.runs.run_folder import RunFolder

@@ -37,9 +37,7 @@ from harness.commands.closing_table import show_how_many_valid
 from harness.config_files.settings import listed
 from harness.model.bounds import utc_of
 from harness.model.campaigns.campaign import Campaign, Cell
-from harness.model.exit_codes import FAILED, INTERRUPTED, UNKNOWN, VALID, worst
-from harness.model.runs.configuration import digest_of, settings_of
-from harness.model.runs.ledger import (
+from harness.model.campaigns.ledger import (
     CALIBRATED,
     ENDED,
     STARTED,
@@ -50,7 +48,9 @@ from harness.model.runs.ledger import (
     superseded,
     unreached_leaders,
 )
-from harness.model.runs.ledger_line import Line
+from harness.model.campaigns.ledger_line import Line
+from harness.model.exit_codes import FAILED, INTERRUPTED, UNKNOWN, VALID, worst
+from harness.model.runs.configuration import digest_of, settings_of
 from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import Scenario, ScenarioError
 from harness.release import commit

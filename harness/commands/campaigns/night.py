@@ -23,10 +23,10 @@ from analysis.studies.matrix_rows import HEADS, row
 from analysis.studies.pages import markdown_table
 from harness.commands.campaigns.comparison import compare_sides, markdown, show
 from harness.commands.campaigns.make_runs import CampaignOptions, make_runs
+from harness.model.campaigns.ledger import Lines, read
+from harness.model.campaigns.ledger_line import Line
 from harness.model.campaigns.worse import GAP_FACTOR
 from harness.model.exit_codes import FAILED, INTERRUPTED, UNKNOWN, VALID, worst
-from harness.model.runs.ledger import Lines, read
-from harness.model.runs.ledger_line import Line
 from harness.model.runs.run_folder import StoreError
 from harness.run.progress import Screen
 

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Final
 
 from harness.host import machine, system_packages
+from harness.model.campaigns.ledger_line import Line
 from harness.model.exit_codes import FAILED, VALID
-from harness.model.runs.ledger_line import Line
 from harness.model.scenario import ScenarioError
 from harness.scenario.prepare import Request, command_line
 

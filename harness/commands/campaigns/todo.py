@@ -13,8 +13,8 @@ from typing import Any
 from harness.commands.campaigns.file import of
 from harness.model.bounds import utc_of
 from harness.model.campaigns.campaign import Campaign, Cell
-from harness.model.runs.ledger import has_digest
-from harness.model.runs.ledger_line import Line
+from harness.model.campaigns.ledger import has_digest
+from harness.model.campaigns.ledger_line import Line
 from harness.model.runs.run_folder import RunFolder, StoreError
 from harness.model.runs.run_record import RunRecord
 from harness.model.scenario import ScenarioError

@@ -121,7 +121,7 @@ def _left_below(results: Path) -> Iterator[Path]:
 
 def _not_a_run_s(folder: Path) -> str | None:
     """Why a run's folder must be kept in any case: it holds, or may hold, a campaign's ledger."""
-    from harness.model.runs.ledger import is_ledger
+    from harness.model.campaigns.ledger import is_ledger
 
     for root, folders, files in os.walk(folder):
         if Path(root) == folder:

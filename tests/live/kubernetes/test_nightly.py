@@ -17,7 +17,7 @@ import yaml
 
 from analysis.spark.jvm import archive_path
 from harness.checkout import ROOT
-from harness.model.runs.ledger import read
+from harness.model.campaigns.ledger import read
 from harness.waiting import wait_until
 from tests.support.host_pace import bound_s
 from tests.support.labs.kubernetes_lab import BORROWED, Kubernetes

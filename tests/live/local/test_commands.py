@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from harness.model.runs.ledger import read
+from harness.model.campaigns.ledger import read
 from harness.waiting import wait_until
 from tests.support.commands import COMMAND, TWO_NODES, newest_run
 from tests.support.host_pace import bound_s

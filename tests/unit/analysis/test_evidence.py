@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from analysis.studies import study
-from harness.model.runs.ledger import read
+from harness.model.campaigns.ledger import read
 from scripts import evidence
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pytest
 
 from analysis.studies import backends, pages
 from harness.checkout import ROOT
-from harness.model.runs.ledger import Lines
+from harness.model.campaigns.ledger import Lines
 
 GAP = backends.MEASURES[2]
 CELL: Any = {"scenario": "c", "claim": "it loses", "note": "ours"}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from analysis.studies.beside import beside, require_one_configuration
-from harness.model.runs.ledger import ENDED, STARTED, SUPERSEDED, LedgerError, Lines
+from harness.model.campaigns.ledger import ENDED, STARTED, SUPERSEDED, LedgerError, Lines
 
 
 def line(event: str, seed: int, cell: str = "c", **more: Any) -> Any:

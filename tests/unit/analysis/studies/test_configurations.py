@@ -10,7 +10,7 @@ import pytest
 from analysis.studies import configurations, pages
 from analysis.studies.cells.experiments import experiment
 from harness.checkout import DOCS
-from harness.model.runs.ledger import Lines, read
+from harness.model.campaigns.ledger import Lines, read
 
 ACKS = "workload.producer.acks"
 CAMPAIGN: Any = {

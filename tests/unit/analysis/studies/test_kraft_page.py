@@ -6,7 +6,7 @@ from typing import Any
 
 from analysis.studies import kraft, pages
 from harness.checkout import ROOT
-from harness.model.runs.ledger import Lines
+from harness.model.campaigns.ledger import Lines
 
 CELLS = [
     {"scenario": "a", "part": "One", "claim": "it loses", "repeats": 2},

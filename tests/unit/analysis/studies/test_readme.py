@@ -9,8 +9,8 @@ from analysis.studies import readme
 from analysis.studies.pages import page
 from harness.checkout import DOCS, ROOT
 from harness.model.campaigns.campaign import Campaign
+from harness.model.campaigns.ledger import Lines
 from harness.model.campaigns.matrix import Place
-from harness.model.runs.ledger import Lines
 
 FILE = DOCS / "configurations.toml"
 

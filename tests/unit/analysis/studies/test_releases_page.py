@@ -6,7 +6,7 @@ from typing import Any
 
 from analysis.studies import pages, releases
 from harness.checkout import ROOT
-from harness.model.runs.ledger import Lines
+from harness.model.campaigns.ledger import Lines
 
 CAMPAIGN = {"seed": 1}
 

@@ -13,7 +13,7 @@ from harness.checkout import DOCS
 from harness.cluster.node_settings import SERVER_DEFAULTS
 from harness.commands.campaigns.file import read_campaign
 from harness.commands.carry_out import prepare_run
-from harness.model.runs.ledger import Lines, read
+from harness.model.campaigns.ledger import Lines, read
 from harness.scenario.prepare import Request
 
 

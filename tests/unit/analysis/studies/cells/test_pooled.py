@@ -10,7 +10,7 @@ from analysis.studies.cells.experiments import by_experiment, experiment, of_com
 from analysis.studies.cells.pooled import pools
 from analysis.studies.cells.sittings import Sittings
 from harness.model.campaigns.campaign import Campaign
-from harness.model.runs.ledger import Lines
+from harness.model.campaigns.ledger import Lines
 from harness.model.scenario import ScenarioError
 
 ACKS, MIN_ISR = "workload.producer.acks", "topic.config.min.insync.replicas"

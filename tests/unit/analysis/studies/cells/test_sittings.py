@@ -9,7 +9,7 @@ from scipy.stats import binomtest
 
 from analysis.studies.cells.shares import affected, share, wilson
 from analysis.studies.cells.sittings import FEW, Sittings, dispersion
-from harness.model.runs.ledger import Lines
+from harness.model.campaigns.ledger import Lines
 
 
 def runs(sitting: str, hits: int, of: int) -> list[tuple[str, bool]]:

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from harness.commands.campaigns import make_runs
-from harness.model.runs.ledger import Ledger, LedgerError
+from harness.model.campaigns.ledger import Ledger, LedgerError
 from harness.model.scenario import ScenarioError
 
 PLAN = """

@@ -15,9 +15,9 @@ from harness.commands.campaigns.calibration import Calibration, Interrupted
 from harness.commands.campaigns.file import backend_settings, read_campaign
 from harness.commands.campaigns.todo import missing
 from harness.model.campaigns.campaign import Cell
+from harness.model.campaigns.ledger import ENDED, STARTED, Ledger, LedgerError, read
+from harness.model.campaigns.ledger_line import Line
 from harness.model.exit_codes import UNKNOWN, VALID
-from harness.model.runs.ledger import ENDED, STARTED, Ledger, LedgerError, read
-from harness.model.runs.ledger_line import Line
 from harness.model.runs.report import report_of
 from harness.model.runs.report_course import FaultTold, Window
 from harness.model.runs.run_folder import RunFolder

@@ -10,8 +10,8 @@ import pytest
 from harness.commands.campaigns import recordings
 from harness.commands.campaigns.recordings import Recordings, require_room
 from harness.host import machine
+from harness.model.campaigns.ledger_line import Line
 from harness.model.exit_codes import FAILED
-from harness.model.runs.ledger_line import Line
 from harness.model.scenario import ScenarioError
 from harness.scenario.prepare import Request
 from harness.waiting import wait_until

@@ -16,8 +16,8 @@ from harness.commands.campaigns.calibration import Calibration
 from harness.commands.campaigns.make_runs import CampaignOptions
 from harness.commands.campaigns.recordings import Recordings
 from harness.commands.carry_out import prepare_run
+from harness.model.campaigns.ledger import ENDED, STARTED, Ledger, read
 from harness.model.exit_codes import VALID
-from harness.model.runs.ledger import ENDED, STARTED, Ledger, read
 from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import ScenarioError
 from harness.scenario.prepare import Request

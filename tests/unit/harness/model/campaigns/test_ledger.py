@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from harness.model.runs.disk import DiskError
-from harness.model.runs.ledger import (
+from harness.model.campaigns.ledger import (
     ENDED,
     STARTED,
     SUPERSEDED,
@@ -21,6 +20,7 @@ from harness.model.runs.ledger import (
     is_ledger,
     read,
 )
+from harness.model.runs.disk import DiskError
 
 
 def line(event: str | None, seed: int = 1, at: str = "2026-11-24T10:00:00", **more: Any) -> Any:

@@ -43,9 +43,9 @@ from pathlib import Path
 from typing import Final, cast
 
 from harness.model.bounds import utc_of
+from harness.model.campaigns.ledger_line import Line
 from harness.model.runs import json_text
 from harness.model.runs.disk import disk_error
-from harness.model.runs.ledger_line import Line
 from harness.model.runs.run_folder import StoreError
 
 Name = tuple[str, str, int, str]

@@ -1,4 +1,4 @@
-"""A line of a campaign's ledger (harness.model.runs.ledger), as a type: what each key says.
+"""A line of a campaign's ledger (harness.model.campaigns.ledger), as a type: what each key says.
 
 mypy checks the keys of whoever reads or writes a line, and whoever compares lines of anybody's
 validates them by the same type. A line is a JSON object and stays one: an older line lacks what its
