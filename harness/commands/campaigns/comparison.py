@@ -242,7 +242,7 @@ def _row(both: Both, found: Compared) -> Sequence[str]:
 def _changed(each: Tested) -> str:
     size = f", effect {each.effect:+.2f}" if each.grown is not None else ""
     sides = f"{each.old} before, {each.new} now"
-    return f"{each.cell}: {each.what}: {sides} (p = {each.found.p:.2g}{size})"
+    return f"{each.cell}: {each.what}: {sides} (p = {each.probability.p:.2g}{size})"
 
 
 def _sentence(found: Compared) -> str:
