@@ -307,9 +307,9 @@ def render(campaign: Cell, ledger: Lines) -> str:
 def render_older(campaign: Cell, ledger: Lines) -> str:
     """The page of the older runs, and of the rest."""
     lines = ledger.standing
-    found = claims(campaign, lines)
-    aside = [(claim.cell, claim.aside) for claim in found if claim.aside]
-    every = [pair for claim in found for pair in claim.runs]
+    of_cells = claims(campaign, lines)
+    aside = [(claim.cell, claim.aside) for claim in of_cells if claim.aside]
+    every = [pair for claim in of_cells for pair in claim.runs]
     did = [row(cell, runs) | {"cell": label(cell, runs)} for cell, runs in every]
     return template("study-older.md.j2").render(
         older=lean_table(OLDER, [row(*pair) for pair in aside], SAID),
