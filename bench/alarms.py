@@ -26,7 +26,8 @@ from pathlib import Path
 
 from analysis.studies.cells.shares import wilson
 from analysis.studies.compare.compared import by_cell, compare
-from harness.model.runs.ledger import Line, read
+from harness.model.runs.ledger import read
+from harness.model.runs.ledger_line import Line
 
 FALSE_ALARMS, FOUND, RUNS = 0.05, 0.80, 20
 NIGHTS, CELLS, WITH_GAP = ((42, 3), (14, 1)), 9, 0.1  # runs before and tonight; of which have a gap

@@ -44,7 +44,7 @@ from harness.nemesis.targets import TARGETS
 from harness.nemesis.verb import Trial
 from harness.nemesis.verbs import VERBS
 from harness.scenario import file as scenario
-from harness.scenario.kafka.release import in_one_spelling
+from harness.scenario.kafka.release import normalize
 from harness.scenario.prepare import Request
 from harness.scenario.rules import target_problems
 
@@ -181,7 +181,7 @@ def reason(verb: str, target: str, chosen: Scenario) -> str | None:
 
 def _scenario(kind: Kind, verb: str, replicas: int, voters: str) -> Scenario:
     text = _base(kind, verb, replicas, "any", voters)
-    return scenario.checked(in_one_spelling(tomllib.loads(text), {}).raw)
+    return scenario.checked_scenario(normalize(tomllib.loads(text), {}).raw)
 
 
 def _base(kind: Kind, verb: str, replicas: int, leader: str, voters: str) -> str:

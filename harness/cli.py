@@ -40,7 +40,7 @@ from harness.commands.run import run
 from harness.commands.up import up
 from harness.host.output import outlive_readers, unkept
 from harness.model import exit_codes
-from harness.run.interrupts import send_again_what_is_lost
+from harness.run.interrupts import resend_lost_signals
 
 
 def _tell_version(asked: bool) -> None:
@@ -86,15 +86,14 @@ for panel, commands in PANELS.items():
 
 
 def main() -> None:
-    """The command; every problem, foreseen or not, is one sentence on stderr and the right exit
-    code."""
+    """Run the command; any error becomes one sentence on stderr and its exit code."""
     outlive_readers()
     try:
         code = app(standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
         code = exit_codes.interrupted(signal.SIGINT)
     except Exception as error:
-        sentence, code = _told(error)
+        sentence, code = _sentence_and_code(error)
         _say_error(sentence)
     if (lost := unkept()) is not None:
         _say_error(f"standard output could not be written ({lost.strerror}): some of it is missing")
@@ -103,11 +102,11 @@ def main() -> None:
 
 
 def program() -> None:
-    """`main` where it is all that this process is for: it ends without taking apart a thousand
-    modules, a quarter of a second of each check that gives back nothing."""
-    send_again_what_is_lost(KeyboardInterrupt, lambda _: signal.SIGINT, lambda: None)
+    """`main` as a process of its own, which ends without unloading a thousand modules: that takes a
+    quarter of a second."""
+    resend_lost_signals(KeyboardInterrupt, lambda _: signal.SIGINT, lambda: None)
     last = _Last()
-    atexit.register(last.leave)  # the first that is registered is called last
+    atexit.register(last.leave)  # registered first, called last
     try:
         main()
     except SystemExit as ended:
@@ -116,7 +115,7 @@ def program() -> None:
 
 
 class _Last:
-    """The end of the process, once all that others registered for it has been done."""
+    """Ends the process, after all other exit functions."""
 
     def __init__(self) -> None:
         self.code: object = None
@@ -129,7 +128,7 @@ class _Last:
             os._exit(self.code)
 
 
-def _told(error: Exception) -> tuple[str, int]:
+def _sentence_and_code(error: Exception) -> tuple[str, int]:
     """An error's sentence and its exit code."""
     from harness.cluster.nodes import ClusterError
     from harness.config_files.settings import ConfigFileError
@@ -154,7 +153,7 @@ def _told(error: Exception) -> tuple[str, int]:
 def _say_error(sentence: str) -> None:
     from harness.run.progress import Screen
 
-    with suppress(Exception):  # where nothing can be said, the exit code still tells it
+    with suppress(Exception):  # if nothing can be printed, the exit code remains
         Screen(Console(stderr=True, highlight=False, soft_wrap=True)).error(sentence)
 
 

@@ -28,7 +28,8 @@ from harness.checkout import DOCS, ROOT
 from harness.commands.campaigns.lines import origin, summary
 from harness.history.seal_record import SEALED
 from harness.model.exit_codes import FAILED
-from harness.model.runs.ledger import Line, read
+from harness.model.runs.ledger import read
+from harness.model.runs.ledger_line import Line
 from harness.model.runs.report import Report
 from harness.model.runs.run_folder import RunFolder
 
@@ -84,13 +85,14 @@ def _different(
     if line is None:
         yield f"no ledger has a line of run {report.run_id}"
         return
-    its = origin(RunFolder(path=copy))
     # A run that failed ended so, whatever its history comes to.
     code = FAILED if line["exit"] == FAILED else report.exit_code or 0
-    again = {key: its[key] for key in OF_THE_RUN} | summary(None, code, report)
+    its: Mapping[str, Any] = origin(RunFolder(path=copy))
+    again = {key: its[key] for key in OF_THE_RUN} | {**summary(None, code, report)}
+    recorded: Mapping[str, Any] = line
     for key, value in json.loads(json.dumps(again)).items():
-        if key in line and not _says(value, line[key]):
-            yield f"{key} is {value}, in the ledger {line.get(key)}"
+        if key in recorded and not _says(value, recorded[key]):
+            yield f"{key} is {value}, in the ledger {recorded[key]}"
     if not _says(json.loads(report.text()), json.loads((folder / "report.json").read_text())):
         yield "report.json says something else"
 

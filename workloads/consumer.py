@@ -1,8 +1,8 @@
-"""`stream`'s consumer: tails every partition and records every record that it is given.
+"""`stream`'s consumer: tails every partition and records every record that it gets.
 
-Partitions are assigned, not subscribed, from the log's end at the start: no group, no rebalance,
-nothing committed. When the log was cut it goes back (see `make_consumer`): an offset may be read
-twice, but nothing is passed over.
+Partitions are assigned, not subscribed, from the log's end at the start: no group, no rebalance, no
+commits. When the log was cut it goes back (see `make_consumer`): it may read an offset twice, but
+skips nothing.
 """
 
 from __future__ import annotations

@@ -1,17 +1,25 @@
-"""The final read: after healing, every partition from its log start to its end, by a new consumer.
+"""The final read: after healing, a new consumer reads every partition from log start to log end.
 
-It sees what a consumer sees: isolation.level is the scenario's. The ends are asked for before and
-after; a partition is *complete* when the reader reached its uncommitted end (the high watermark)
-and log start and ends were the same both times. Anything else, and a record that is missing is
-*unseen*, not lost. auto.offset.reset is `error`, so that nothing is passed over in silence.
+It sees what a consumer sees: isolation.level is the scenario's. It asks for the ends before and
+after. A partition is *complete* when the reader reached its uncommitted end (the high watermark)
+and its log start and both ends were the same afterwards; in any other partition a missing record is
+*unseen*, not lost:
 
-While the log grows (a send of doubtful fate that lands late) it reads on, up to `limit_s`.
+    before 0..10, position 10, after 0..10      =>  complete
+    before 0..10, position 9, after 0..10       =>  not: it did not get there
+    before 0..10, position 10, after 0..11      =>  not: there is more, and the read goes on
+    before 0..10, position 10, after 0..9       =>  not: what was read is gone, and the read ends
+
+auto.offset.reset is `error`, so that it skips nothing in silence. While the log grows (a send of
+unknown fate that lands late) it reads on, up to `limit_s`.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
@@ -20,7 +28,6 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from harness.history.record_format import FINAL_READ
-from workloads.client.log_ends import Ends, behind, only_grew, told
 from workloads.client.tail import Tail
 from workloads.worker import Session, leave, main
 
@@ -29,8 +36,48 @@ EARLIEST = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 LATEST = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ends:
+    """The begin and the ends of one partition."""
+
+    log_start: int
+    committed_end: int  # last stable offset: read_committed stops here
+    uncommitted_end: int  # high watermark
+
+
+def behind(positions: Mapping[int, int], goals: Mapping[int, Ends], *, committed: bool) -> bool:
+    """Whether a reader (`committed`: of committed records only) has more to read in any
+    partition."""
+    return any(
+        positions[partition] < (ends.committed_end if committed else ends.uncommitted_end)
+        for partition, ends in goals.items()
+    )
+
+
+def only_grew(before: Mapping[int, Ends], after: Mapping[int, Ends]) -> bool:
+    """Whether there is more to read now, and nothing of before has gone."""
+    return before != after and all(
+        after[p].log_start == ends.log_start
+        and after[p].committed_end >= ends.committed_end
+        and after[p].uncommitted_end >= ends.uncommitted_end
+        for p, ends in before.items()
+    )
+
+
+def ends_fields(before: Ends | None, after: Ends | None, position: int | None) -> dict[str, Any]:
+    """The fields of a partition's `ends` event; what is unknown is null, and never complete."""
+    complete = (
+        before is not None
+        and after == before
+        and position is not None
+        and position >= before.uncommitted_end
+    )
+    ends = asdict(before) if before else dict.fromkeys(Ends.__dataclass_fields__)
+    return {**ends, "position": position, "complete": complete}
+
+
 def final_read(session: Session) -> None:
-    """Read everything once and tell how far it got."""
+    """Read everything once and record how far it got."""
     config = {
         **session.spec.config,
         "auto.offset.reset": "error",
@@ -61,7 +108,7 @@ def _read_all(session: Session, reader: Tail, asker: Asker) -> None:
 
 
 def _read_up_to(session: Session, reader: Tail, goals: Mapping[int, Ends]) -> None:
-    """Read until every partition is where this reader's isolation level lets it get."""
+    """Read every partition as far as this reader's isolation level allows."""
     isolation = session.spec.config.get("isolation.level", "read_committed")
     committed = isolation == "read_committed"
 
@@ -81,15 +128,15 @@ def _tell(
     after: Mapping[int, Ends] | None,
     asked_ns: int | None,
 ) -> None:
-    """One `ends` event a partition; `asked_ns`: when what it tells was asked for last."""
+    """Write one `ends` event a partition; `asked_ns`: when its facts were last asked for."""
     for partition in range(session.spec.partitions):
         now, position = (after or {}).get(partition), reader.positions.get(partition)
-        known = told(before.get(partition), now, position)
-        session.recorder.event("ends", partition=partition, since_ns=asked_ns, **known)
+        fields = ends_fields(before.get(partition), now, position)
+        session.recorder.event("ends", partition=partition, since_ns=asked_ns, **fields)
 
 
 class Asker:
-    """Asks the leaders where their partitions begin and end."""
+    """Asks the leaders for the begin and the ends of their partitions."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -103,7 +150,7 @@ class Asker:
         ]
 
     def ends(self) -> dict[int, Ends] | None:
-        """Every partition's ends; asked again until all leaders answer, None when time is over."""
+        """Every partition's ends; asks again until all leaders answer; None when time is over."""
         while not self._session.over():
             now_ns = time.monotonic_ns()
             try:

@@ -7,12 +7,12 @@ It takes up to `batch` records (workloads/client/member.py), and then by `commit
     auto      process them; the client commits by itself, every auto.commit.interval.ms, what it has
               handed over, processed or not: neither     both
 
-Processing a record means to record that (and to take `process_ms` for it): an effect that outlives
-SIGKILL, done when its `process` is ok, in doubt while it is open. A batch is dropped unprocessed
-when its commit before processing is refused. What the member keeps it processes, since no poll
-would give it that again.
+To process a record is to record that (and to take `process_ms` for it): an effect that outlives
+SIGKILL, done when its `process` is ok, in doubt while it is open. If the commit before processing
+is refused, the batch is dropped unprocessed. The member processes all that it keeps, because no
+poll returns it again.
 
-`dies` ends the member where that shows (workloads/client/death.py).
+`dies` ends the member at such a point (workloads/client/death.py).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def group_consumer(session: Session) -> None:
 
 
 class GroupConsumer:
-    """A member that processes its records, and sends nothing."""
+    """A member that processes its records and sends nothing."""
 
     def __init__(self, session: Session, spec: MemberSpec) -> None:
         self._session, self._spec, self._recorder = session, spec, session.recorder
@@ -41,7 +41,7 @@ class GroupConsumer:
         self._death = Death(session, spec, self.member)
 
     def run(self) -> None:
-        """Join when the load begins, go round, leave in order."""
+        """Join when the load begins, work until the end, leave in order."""
         session, member = self._session, self.member
         session.connect(member.consumer)
         if not session.await_go(lambda: member.consumer.poll(0)):

@@ -1,12 +1,12 @@
 """`stream`'s producer: an open loop of sends at a stated rate, each recorded from its due time.
 
 Send n is due at start + n / rate, whatever the cluster does: a late loop sends more at once and
-never slows down, so latency counted from the due time has no coordinated omission. Partition is
-n modulo partitions. Whether and how a send ended comes with its delivery report.
+never slows down, so latency from the due time has no coordinated omission. The partition is n
+modulo partitions. A delivery report says how a send ended.
 
 A full queue is a failed send. So is a send after a fatal error (an idempotent producer that lost
-its sequence): the producer stays as dead as in an application that does not replace it, the load
-goes on failing, and the end says `fatal`.
+its sequence): the producer is not replaced, as in a simple application; its sends go on failing,
+and the end says `fatal`.
 
 With a transactional.id a send ends with its transaction, and a producer that cannot go on is
 replaced (workloads/client/transactions.py).
@@ -25,7 +25,7 @@ POLL_MOST_MS = 50
 
 
 def stream(session: Session) -> None:
-    """Send at the rate until told to stop, then await what is outstanding."""
+    """Send at the rate until told to stop, then await outstanding reports."""
     sender = sender_of(session)
     session.connect(sender.producer, sender.ready)
     if not session.await_go(lambda: sender.poll(0)):
@@ -35,7 +35,7 @@ def stream(session: Session) -> None:
 
 
 class Schedule:
-    """When each send is due."""
+    """The due times of sends."""
 
     def __init__(self, session: Session, sender: Sender | Transactions) -> None:
         self._session, self._sender = session, sender
@@ -43,7 +43,7 @@ class Schedule:
         self._begin_ns = time.monotonic_ns()
 
     def run(self) -> None:
-        """Send whatever is due and serve reports in between, until it is time to end."""
+        """Send what is due and serve reports in between, until the end."""
         session, counts, poll = self._session, self._session.counts, self._sender.poll
         while not session.over():
             now = time.monotonic_ns()
@@ -65,7 +65,8 @@ class Schedule:
             send(n % partitions, begin + int(n * period), clock())
 
     def _until_next(self, due: int) -> float:
-        """Seconds to poll: to the next due time, rounded up to what the client can wait, 1 ms."""
+        """Seconds to poll until the next due time, rounded up to 1 ms, the client's shortest
+        wait."""
         sends = self._session.counts.sends
         if sends < due:
             return 0
@@ -73,7 +74,7 @@ class Schedule:
         return min(max(0, -(-ahead_ns // 1_000_000)), POLL_MOST_MS) / 1000
 
     def _hold(self) -> None:
-        """Stay where the harness holds the load back; due times go on from the release."""
+        """Wait while the harness holds the load back; due times go on from the release."""
         session, counts = self._session, self._session.counts
         session.recorder.event("held", sends=counts.sends)
         while session.held() and not session.over():

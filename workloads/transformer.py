@@ -1,17 +1,17 @@
-"""A transformer: a member of the group that makes an output of each input, in the topic of both.
+"""A transformer: a member of the group that makes an output of each input, in the same topic.
 
 An *input* is a record that a producer sent. Its output goes to the next partition (the last one's
-to the first). Outputs come back to the group, as anything in the topic does: they are processed,
-and nothing is sent for them. So outputs of one transformer are read by another, which a topic of
-their own would not bring about.
+to the first). The group gets outputs too, as anything in the topic: they are processed, and nothing
+is sent for them. So one transformer's outputs are read by another; in a topic of their own they
+would not be.
 
     poll 7@0     process 7 begins at 81,234     send 1099511627776000000, due at 81,234
 
-The due time of an output is the moment at which the processing of its input began, and no two of a
-worker begin at one moment: that is the link from the one to the other, and the payload has it.
+An output is due at the moment when the processing of its input began, and no two of a worker begin
+at one moment: that links the two, and the payload has it.
 
-With a transactional.id all that is processed belongs to the transaction that is then open. It stays
-open over several batches, for `transaction_sends` outputs or 100 ms. By `commit`:
+With a transactional.id all processing belongs to the open transaction, which stays open over
+several batches, for `transaction_sends` outputs or 100 ms. By `commit`:
 
     transaction   the offsets are committed with the outputs (KIP-98), by a member that the group
                   still takes for one (KIP-447): exactly once
@@ -19,17 +19,17 @@ open over several batches, for `transaction_sends` outputs or 100 ms. By `commit
     before        commit, then process: at most once
     auto          the client commits by itself what it has handed over: neither
 
-A `process` ends as its effect does: with its transaction; without transactions with its output, at
-once where there is none. What was not done is done again, from where the group stands: after an
-abort (on purpose, for example), or an output that failed or nobody knows of; but with `before` and
-`auto` the group has gone on. Nothing is processed until the consumer is there.
+A `process` ends with its effect: with its transaction; without transactions with its output, at
+once if there is none. After an abort (also on purpose), or an output that failed or is in doubt,
+the work is done again from the group's offsets; but with `before` and `auto` the group has gone on.
+Nothing is processed before the consumer is ready.
 
-Before partitions go to another member, the open transaction is committed; when they are gone
-already, it is aborted. Its offsets go with what was known of the group when the records were
-polled: a consumer that has been expelled knows of no membership, and offsets that name none are
-accepted of anybody (Kafka 3.9: GroupCoordinator.validateOffsetCommit).
+Before partitions go to another member, the open transaction is committed; if they are lost already,
+it is aborted. Its offsets carry the membership of the time when the records were polled: an
+expelled consumer knows of no membership, and the coordinator accepts offsets without one from
+anybody (Kafka 3.9: GroupCoordinator.validateOffsetCommit).
 
-Cannot see: whether an output came from the input that it names; that is for a checker to say.
+Cannot see: whether an output came from the input that it names; a checker decides that.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ from confluent_kafka import Producer, TopicPartition
 
 from harness.history.record_format import COMMIT, FAIL, NOTHING, OK, PROCESS, value_of
 from workloads.client.death import Death
-from workloads.client.member import Member, MemberSpec, Taken, gone_back
-from workloads.client.membership import parsed
+from workloads.client.member import Member, MemberSpec, Taken, go_back
+from workloads.client.membership import parse_membership
 from workloads.client.sends import Sender
 from workloads.client.transactions import Transactions
 from workloads.worker import Session, leave, main
@@ -52,7 +52,7 @@ from workloads.worker import Session, leave, main
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransformerSpec(MemberSpec):
-    """What a transformer is to do; `config` is its producer's, `consumer_config` its consumer's."""
+    """The SPEC of a transformer; `config` is its producer's, `consumer_config` its consumer's."""
 
     first_output: int = 0  # the index from which on values are outputs
 
@@ -64,7 +64,7 @@ def transform(session: Session) -> None:
 
 
 class Transformer:
-    """A member whose processing sends."""
+    """A member that sends an output for each input."""
 
     def __init__(self, session: Session, spec: TransformerSpec) -> None:
         self._session, self._spec, self._recorder = session, spec, session.recorder
@@ -91,7 +91,7 @@ class Transformer:
             self._outputs = Sender(session, self._sent)
 
     def run(self) -> None:
-        """Join when the load begins, go round, end what is open, leave in order."""
+        """Join when the load begins, work until the end, finish what is open, leave in order."""
         session, member = self._session, self.member
         session.connect(self._outputs.producer, self._outputs.ready)
         session.connect(member.consumer)
@@ -105,7 +105,7 @@ class Transformer:
         member.leave()
 
     def go_round(self) -> None:
-        """Take a batch and work on it; go back where something has to be done again."""
+        """Take a batch and work on it; go back if something must be done again."""
         self.member.take()
         batch = tuple(self.member.batch)
         if self._back:
@@ -113,14 +113,12 @@ class Transformer:
         elif batch:
             self._work(batch)
         self._outputs.poll(0)
-        if self._back and self._may_go_back() and gone_back(self.member, self._session, self._back):
+        if self._back and self._may_go_back() and go_back(self.member, self._session, self._back):
             self._back.clear()
 
     def _serve(self) -> None:
         self._outputs.poll(0)
         self.member.consumer.poll(0)
-
-    # Processing
 
     def _work(self, batch: Sequence[Taken]) -> None:
         if self._spec.commit == "before" and not self.member.commit_surely(batch):
@@ -160,7 +158,7 @@ class Transformer:
             self._recorder.complete(operation, OK, record.offset, time.monotonic_ns(), NOTHING, 0)
 
     def _send(self, operation: int, record: Taken, start_ns: int) -> None:
-        """Send the output of a record whose processing is that operation."""
+        """Send the output of a record; `operation` is its processing."""
         if self._transactions is None:
             self._waiting[operation + 1] = operation, record  # ids count up, and a send comes next
         partition = (record.partition + 1) % self._spec.partitions
@@ -179,10 +177,8 @@ class Transformer:
         """An output has ended: with its transaction or, refused by the client, before."""
         self._refused = self._refused or type_ == FAIL
 
-    # The transactions' offsets
-
     def hand_in(self, producer: Producer) -> None:
-        """Make where the group goes on a part of the transaction."""
+        """Add the group's next offsets to the transaction."""
         if self._spec.commit != "transaction":
             return
         if not self._commits:
@@ -192,17 +188,17 @@ class Transformer:
         producer.send_offsets_to_transaction(ends, self.member.metadata)
 
     def _begin_commits(self, ends: Sequence[TopicPartition]) -> list[tuple[int, TopicPartition]]:
-        """Note that these are being committed, in the generation with which they are handed in."""
-        now, known = time.monotonic_ns(), self._recorder.generation
-        self._recorder.generation = parsed(self.member.metadata).generation
+        """Record the begin of these commits, in the generation with which they are handed in."""
+        now, before = time.monotonic_ns(), self._recorder.generation
+        self._recorder.generation = parse_membership(self.member.metadata).generation
         begun = [
             (self._recorder.invoke(COMMIT, end.partition, NOTHING, now, now), end) for end in ends
         ]
-        self._recorder.generation = known
+        self._recorder.generation = before
         return begun
 
     def settle(self, type_: int, end_ns: int, code: int) -> None:
-        """The transaction has ended, and with it what was processed and committed in it."""
+        """The transaction has ended, and with it all that was processed and committed in it."""
         processed, self._processed = self._processed, []
         commits, self._commits = self._commits, []
         self._refused = False
@@ -213,21 +209,19 @@ class Transformer:
         if type_ != OK:
             self._again(record for _, record in processed)
 
-    # Going back
-
     def _again(self, records: Iterable[Taken]) -> None:
-        """These are to be taken again."""
+        """Take these records again."""
         for record in records if self._again_on_failure else ():
             first = self._back.get(record.partition, record.offset)
             self._back[record.partition] = min(first, record.offset)
 
     def _may_go_back(self) -> bool:
-        """Whether it is settled where the group stands: a new producer has the coordinator end what
-        the one before it left open."""
+        """Whether the group's offsets are settled: a new producer has the coordinator end what the
+        previous one left open."""
         return self._transactions is None or self._transactions.ready()
 
     def _leaving(self, partitions: Sequence[int], lost: bool) -> None:
-        """End what is open before partitions go; where they are lost, its offsets are outdated."""
+        """End what is open before partitions go; if they are lost, their offsets are outdated."""
         if lost and self._transactions is not None and self._spec.commit == "transaction":
             self._transactions.abort()
         else:

@@ -1,4 +1,4 @@
-"""What every worker shares: its SPEC, `ready` and `go`, SIGTERM, the time limit, the way it ends.
+"""What every worker shares: its SPEC, `ready` and `go`, SIGTERM, the time limit, and its end.
 
     python -m workloads.<module> SPEC.json
 
@@ -7,11 +7,11 @@ that every client of the worker gets and no file has.
 
 stdout: {"event": "ready"} once the topic is seen, {"event": "done", "reason": ...} at the end. The
 load begins at the line `go` on stdin; EOF before it ends the worker. SIGTERM means: begin nothing
-new, await what is outstanding for up to `flush_s`, end. SIGINT is the harness's business. Past
-`limit_s`, counted from the start of the process, a worker ends by itself.
+new, await what is outstanding for up to `flush_s`, end. SIGINT is for the harness. A worker ends by
+itself `limit_s` after the start of the process.
 
-Exit 0: it ended in order, whatever the cluster did to it. 64: the SPEC is no good. 70: the worker
-itself could not do its job; the history (and one line on stderr) says why.
+Exit 0: it ended in order, whatever the cluster did to it. 64: the SPEC is wrong. 70: the worker
+itself failed; the history (and one line on stderr) says why.
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ _SECRET = ("password", "secret", ".pem", "sasl.oauthbearer.config")
 
 
 class SpecError(ValueError):
-    """The SPEC is no good; one sentence that names file and key."""
+    """The SPEC is wrong; one sentence that names file and key."""
 
 
 class WorkerError(RuntimeError):
-    """The worker cannot do its job; one sentence."""
+    """The worker cannot do its work; one sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
-    """What one worker is to do. Keys that a worker does not use are there all the same.
+    """The SPEC of one worker. It may have keys that the worker does not use.
 
-    A worker with keys of its own has a class of its own below this one, and gives it to `main`.
+    A worker with keys of its own has a subclass, and gives it to `main`.
     """
 
     run_id: str
@@ -83,7 +83,7 @@ class Spec:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The SPEC in a JSON file; keys of no interest are passed over. Raises SpecError."""
+        """The SPEC in a JSON file, without unknown keys. Raises SpecError."""
         try:
             raw = json.loads(path.read_text())
         except (OSError, ValueError) as error:
@@ -91,11 +91,13 @@ class Spec:
         if not isinstance(raw, dict):
             raise SpecError(f"{path}: not a worker's SPEC: a JSON object is needed")
         given: dict[str, Any] = {}
-        for each in fields(cls):
-            if each.name in raw:
-                given[each.name] = _checked(path, each.name, str(each.type), raw[each.name])
-            elif each.default is MISSING and each.default_factory is MISSING:
-                raise SpecError(f"{path}: {each.name} is missing")
+        for spec_field in fields(cls):
+            if spec_field.name in raw:
+                given[spec_field.name] = _check_value(
+                    path, spec_field.name, str(spec_field.type), raw[spec_field.name]
+                )
+            elif spec_field.default is MISSING and spec_field.default_factory is MISSING:
+                raise SpecError(f"{path}: {spec_field.name} is missing")
         return cls(**given)
 
 
@@ -109,7 +111,7 @@ _JSON_TYPES: Mapping[str, tuple[type, ...]] = {
 }
 
 
-def _checked(path: Path, key: str, wanted: str, given: Any) -> Any:
+def _check_value(path: Path, key: str, wanted: str, given: Any) -> Any:
     if not isinstance(given, _JSON_TYPES[wanted]) or isinstance(given, bool) != (wanted == "bool"):
         raise SpecError(f"{path}: {key}: {wanted} is needed, not {given!r}")
     if isinstance(given, int | float) and given < 0:
@@ -119,7 +121,7 @@ def _checked(path: Path, key: str, wanted: str, given: Any) -> Any:
 
 @dataclass(slots=True, kw_only=True)
 class Counts:
-    """What a worker did so far; the `end` event and the progress page show it."""
+    """A worker's counts so far, for the `end` event and the progress page."""
 
     sends: int = 0
     acked: int = 0
@@ -136,10 +138,10 @@ class Counts:
 
 
 class Session:
-    """One worker's life: its recorder and counters, and whether it is time to end."""
+    """One worker's life: its recorder and counters, and whether it must end."""
 
     def __init__(self, role: str, spec: Spec) -> None:
-        self.spec = _let_in(spec) if spec.private else spec
+        self.spec = _with_private_settings(spec) if spec.private else spec
         self.counts = Counts()
         self.recorder = Recorder(spec.history, spec.process)
         self.progress = Progress.open(spec.history, spec.process)
@@ -151,8 +153,8 @@ class Session:
             "start",
             pid=os.getpid(),
             role=role,
-            config=_presentable(spec.config),
-            consumer_config=_presentable(spec.consumer_config),
+            config=_without_secrets(spec.config),
+            consumer_config=_without_secrets(spec.consumer_config),
             librdkafka=confluent_kafka.libversion()[0],
         )
 
@@ -173,10 +175,11 @@ class Session:
         return "time-limit" if time.monotonic_ns() >= self._deadline_ns else "done"
 
     def connect(self, client: Any, ready: Callable[[], bool] = lambda: True) -> None:
-        """Return once the client knows a leader for every partition and is `ready`, or it is over.
+        """Return once the client knows a leader for every partition and is `ready`, or the worker
+        must end.
 
-        `client` is a Producer, a Consumer or an AdminClient. Raises WorkerError when that does not
-        come in time.
+        `client` is a Producer, a Consumer or an AdminClient. Raises WorkerError when that takes too
+        long.
         """
         limit_ns = min(time.monotonic_ns() + int(CONNECT_LIMIT_S * 1e9), self._deadline_ns)
         lacking: str | None = "no answer"
@@ -192,7 +195,7 @@ class Session:
                 raise WorkerError(f"{servers}: not ready for topic {self.spec.topic}: {why}")
 
     def _lacking(self, client: Any) -> str | None:
-        """What the client does not know of the topic yet; None when nothing."""
+        """What the client does not know of the topic yet; None when nothing is missing."""
         try:
             topic = client.list_topics(self.spec.topic, timeout=1.0).topics[self.spec.topic]
         except KafkaException as error:
@@ -203,7 +206,7 @@ class Session:
         return str(topic.error or f"{len(leaders)} of {self.spec.partitions} leaders are known")
 
     def await_go(self, serve: Callable[[], object]) -> bool:
-        """Say `ready` and wait for `go`, serving the client; False when the worker is to end."""
+        """Print `ready` and wait for `go`, serving the client; False when the worker must end."""
         _say("ready")
         heard = b""
         while not self.over():
@@ -220,7 +223,7 @@ class Session:
         return False
 
     def publish(self, now_ns: int) -> None:
-        """Bring the progress page up to date, at most every 10 ms."""
+        """Update the progress page, at most every 10 ms."""
         if now_ns < self._publish_ns:
             return
         self._publish_ns = now_ns + PUBLISH_EVERY_NS
@@ -240,7 +243,7 @@ class Session:
         self.recorder.event("client-error", code=error.code(), name=error.name(), text=error.str())
 
     def end(self, reason: Reason) -> None:
-        """Write the end down and close the files."""
+        """Write the end and close the files."""
         counts = self.counts
         self._publish_ns = 0
         self.publish(time.monotonic_ns())
@@ -260,7 +263,7 @@ class Session:
 def main(role: str, work: Callable[[Session], object], spec_class: type[Spec] = Spec) -> int:
     """Run one worker from its command line to its exit code; its `session.spec` is a `spec_class`.
 
-    What it does beside that the harness knows from its line in harness.model.worker_kinds.
+    harness.model.worker_kinds has a line for each worker.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
@@ -274,8 +277,8 @@ def main(role: str, work: Callable[[Session], object], spec_class: type[Spec] = 
         print(f"{role}: cannot record in {spec.history}: {error}", file=sys.stderr)  # noqa: T201
         return EXIT_BROKEN
     signal.signal(signal.SIGTERM, _stopper(session))
-    # Nothing here makes reference cycles, and a collection over a long outage's outstanding sends
-    # would be a pause of our own making.
+    # Nothing here makes reference cycles, and a collection over the outstanding sends of a long
+    # outage would pause the worker.
     gc.disable()
     return _carry_out(session, work)
 
@@ -285,8 +288,8 @@ def _carry_out(session: Session, work: Callable[[Session], object]) -> int:
         work(session)
     except Exception as error:  # whatever it was belongs in the history
         words = str(error) if isinstance(error, WorkerError) else traceback.format_exc()
-        told = str(error) if isinstance(error, WorkerError) else repr(error)
-        print(f"{session.spec.process}: {told}", file=sys.stderr)  # noqa: T201
+        line = str(error) if isinstance(error, WorkerError) else repr(error)
+        print(f"{session.spec.process}: {line}", file=sys.stderr)  # noqa: T201
         with contextlib.suppress(OSError, ValueError):
             session.counts.errors += 1
             session.recorder.event("client-error", code=None, name=type(error).__name__, text=words)
@@ -308,16 +311,16 @@ def _say(event: str, **more: Any) -> None:
         print(json.dumps({"event": event, **more}), flush=True)  # noqa: T201
 
 
-def _presentable(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration for the history: secrets stay out of it."""
+def _without_secrets(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration for the history, without secrets."""
     return {
         key: "(hidden)" if any(word in key for word in _SECRET) else value
         for key, value in config.items()
     }
 
 
-def _let_in(spec: Spec) -> Spec:
-    """The SPEC with the settings that come on stdin; byte by byte, since `go` comes there too."""
+def _with_private_settings(spec: Spec) -> Spec:
+    """The SPEC with the settings from stdin, read byte by byte because `go` comes there too."""
     line = b"".join(iter(lambda: os.read(0, 1).strip(b"\n"), b""))
     private = json.loads(line or "{}")
     return replace(

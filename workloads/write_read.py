@@ -1,13 +1,13 @@
 """`write-read`: rounds of one send and one look-up of what was acknowledged, one after the other.
 
-A round sends one record and awaits its delivery report. If it was acknowledged, a look-up of its
-value begins: ok when the tailing consumer is given the record, fail when `read_deadline_ms` passed
-without it. The round is over then; should the record come later, its `read` row says when.
+A round sends one record and awaits its delivery report. After an ack, a look-up of its value
+begins: ok when the tailing consumer gets the record, fail when `read_deadline_ms` passes without
+it. That ends the round; if the record comes later, its `read` row says when.
 
 With a transactional.id each round's send is a transaction of its own.
 
-The loop is closed (nothing is sent before the round is over), so a send is due when it begins.
-Who reads, and where from, is the consumer's configuration: it may know one broker only that is not
+The loop is closed (nothing is sent before the round is over), so a send is due when it begins. The
+consumer's configuration decides who reads, and from where: it may know a single broker that is not
 the leader, or be served by a follower (client.rack, KIP-392).
 """
 
@@ -24,7 +24,7 @@ SERVE_EVERY_S = 0.02  # the other client's callbacks, while one client is waited
 
 
 def write_read(session: Session) -> None:
-    """All rounds, or as many as there are until told to stop."""
+    """Run all rounds, or as many as come before a stop."""
     Rounds(session).run()
 
 
@@ -40,7 +40,7 @@ class Rounds:
         self._found: tuple[int, int, int] | None = None  # offset, end_ns, broker of its read
 
     def run(self) -> None:
-        """Connect both clients, then go round."""
+        """Connect both clients, then run the rounds."""
         session, sender, reader = self._session, self._sender, self._reader
         session.connect(sender.producer, sender.ready)
         session.connect(reader.consumer)
@@ -74,7 +74,7 @@ class Rounds:
             self._look_up(partition, self._ended[2])
 
     def _await_report(self) -> None:
-        """Until the send has ended. Past the end of the worker's time, flush() waits for it."""
+        """Wait until the send has ended. After the worker's time limit flush() waits for it."""
         while self._ended is None and not self._session.over():
             self._sender.poll(SERVE_EVERY_S)
             if self._ended is None:
@@ -95,7 +95,7 @@ class Rounds:
             recorder.complete(operation, FAIL, NOTHING, time.monotonic_ns(), NOTHING, 0)
             return
         offset, end_ns, broker = self._found
-        # The record may have been given to us before its ack was: found at once, then.
+        # The record may have come before its ack: then the look-up ends at once.
         recorder.complete(operation, OK, offset, max(end_ns, acked_ns), broker, 0)
 
     def _sent(self, _: int, type_: int, offset: int, end_ns: int) -> None:

@@ -51,7 +51,7 @@ from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, open_run
 from analysis.stored.transactions.settled import settled_in
 from analysis.verdict.permission import Permission, permission_of
-from harness.model.runs.disk import trouble_told
+from harness.model.runs.disk import trouble_in_words
 from harness.model.runs.report import Report
 from harness.model.sections.expect import ALONE
 
@@ -176,7 +176,7 @@ def _looked_at(runs: Sequence[Run]) -> Prepared:
     try:
         return prepared(runs)
     except (OSError, pa.ArrowException) as error:  # each table was whole a moment ago
-        if full := trouble_told(str(error), runs[0].path):
+        if full := trouble_in_words(str(error), runs[0].path):
             raise full from error
         reason = str(error).split("\n", 1)[0]
         raise CheckError(f"{runs[0].path}: its history cannot be read: {reason}") from error
@@ -273,7 +273,7 @@ def _ending(session: ExitStack) -> Iterator[None]:
 
 def _check_error(run: Run, error: Exception) -> Exception:
     """The error to raise for one of Spark."""
-    if full := trouble_told(str(error), run.path):
+    if full := trouble_in_words(str(error), run.path):
         return full
     if run.uri is not None:  # each of its tables has been read: it is not damaged
         return Unreachable(f"{run.uri}: Spark could not check it there: {reason_of(error)}")

@@ -28,16 +28,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from analysis.causes.run_facts.configuration import lag_max_ms
 from analysis.causes.run_facts.faults import Happened
 from analysis.causes.run_facts.kafka import Kafka, kafka_of
 from analysis.causes.states import Partition, State, partitions_of
-from analysis.measures.windows import WindowRow
 from analysis.stored.stored_run import Run
 from analysis.stored.table_rows import Fault
 from harness.model.effects import Effects
+
+if TYPE_CHECKING:  # it imports Spark, which who asks for POSITIONS alone need not wait for
+    from analysis.measures.windows import WindowRow
 
 Row = Mapping[str, Any]
 POSITIONS = ("CP", "AP", "both", "neither", "unknown")

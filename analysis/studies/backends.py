@@ -18,9 +18,10 @@ from typing import Any
 
 from analysis.studies.beside import beside
 from analysis.studies.cells.experiments import differing_parts
-from analysis.studies.cells.shares import CALM_PERCENT, calm, checked, middle, some_runs
+from analysis.studies.cells.shares import CALM_PERCENT, calm, checked, kafkas, middle, some_runs
 from analysis.studies.pages import template, write_page
-from harness.model.runs.ledger import LedgerError, Line, Lines
+from harness.model.runs.ledger import LedgerError, Lines
+from harness.model.runs.ledger_line import Line
 
 GAP_S = 0.5  # a difference of gaps that is worth a sentence
 
@@ -130,7 +131,7 @@ def hosts(campaign: Mapping[str, Any], lines: Sequence[Line]) -> list[str]:
         if not own:
             described.append(f"{backend}: no runs yet")
             continue
-        kafka = ", ".join(sorted({line["kafka"] for line in own if line.get("kafka")}))
+        kafka = ", ".join(kafkas(own))
         busy = [p for line in own if (p := _pressure(line)) is not None]
         waited = (
             f", a process waited for a CPU {statistics.median(busy):.0f} % of the time"

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from harness.model.runs.ledger import LedgerError, Line, Lines, name_of
+from harness.model.runs.ledger import LedgerError, Lines, name_of
+from harness.model.runs.ledger_line import Line
 
 UNKNOWN = "unknown"
 FAILED = 255

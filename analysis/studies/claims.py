@@ -27,7 +27,8 @@ from analysis.studies.cells.shares import (
     some_runs,
 )
 from analysis.studies.pages import lean_table
-from harness.model.runs.ledger import Line, has_digest
+from harness.model.runs.ledger import has_digest
+from harness.model.runs.ledger_line import Line
 
 # Anomalies with a column of their own, those of which the study claims nothing, and those of lost
 # records, which have a table of their own.
@@ -136,7 +137,7 @@ def row(cell: Cell, lines: Sequence[Line]) -> TableRow:
     the median and the extremes. Times are of calm runs."""
     seen = checked(lines)
     lost, duplicates = counts(seen, "lost"), counts(seen, "duplicate")
-    verdicts = [line.get("verdict", "not checked") for line in lines]
+    verdicts = [line.get("verdict") or "not checked" for line in lines]
     others = {name: text for name in OTHERS if (text := _beside(seen, name))}
     return {
         "cell": f"`{name_of(cell)}`",

@@ -19,7 +19,7 @@ from analysis.measures.cap import POSITIONS
 from analysis.studies.beside import beside
 from analysis.studies.cells.pooled import HEADS as POOLED
 from analysis.studies.cells.pooled import Pooled, pools
-from analysis.studies.cells.shares import CALM_PERCENT, counts, wilson
+from analysis.studies.cells.shares import CALM_PERCENT, counts, kafkas, wilson
 from analysis.studies.cells.sittings import FEW
 from analysis.studies.matrix_rows import HEADS as ALL_HEADS
 from analysis.studies.matrix_rows import MORE_HEADS, more, positions
@@ -87,7 +87,7 @@ def render(campaign: Mapping[str, Any], ledger: Lines) -> str:
         promised=promised,
         of={cell.key: spread.row(cell) for cell in cells if cell.lines},
         calm=f"{CALM_PERCENT:.0f} %",
-        versions=", ".join(sorted({line["kafka"] for line in lines if line.get("kafka")})),
+        versions=", ".join(kafkas(lines)),
         missing=[c for c in cells if len(c.lines) < c.wanted],
         beside=beside(ledger),
     )

@@ -14,11 +14,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from analysis.studies.cells.shares import NOT_CALM, calm, checked, middle_gap, settled, share
+from analysis.studies.cells.shares import (
+    NOT_CALM,
+    calm,
+    checked,
+    kafkas,
+    middle_gap,
+    settled,
+    share,
+)
 from analysis.studies.claims import row
 from analysis.studies.pages import markdown_table, page, template
 from analysis.studies.study import gaps_of_faults
-from harness.model.runs.ledger import Line, Lines
+from harness.model.runs.ledger import Lines
+from harness.model.runs.ledger_line import Line
 
 ENOUGH: Final = 5  # calm runs; study.md has the gaps of fewer
 HEADS = (
@@ -48,7 +57,7 @@ class Measured:
             if seen := checked(settled(runs, cell["repeats"])):
                 self._lines[name] = seen
         self.enough = ENOUGH
-        self.versions = ", ".join(sorted({line["kafka"] for line in lines if "kafka" in line}))
+        self.versions = ", ".join(kafkas(lines))
 
     def table(self, *names: str) -> str:
         """A row for each cell: medians over its runs, with the extremes."""

@@ -8,7 +8,7 @@ Pure: campaign file + data file -> text. A row a claim, as on docs/study.md.
 from __future__ import annotations
 
 from analysis.studies.beside import beside
-from analysis.studies.cells.shares import CALM_PERCENT
+from analysis.studies.cells.shares import CALM_PERCENT, kafkas
 from analysis.studies.claims import Cell, claims, table_of, unfinished
 from analysis.studies.pages import template, write_page
 from harness.model.runs.ledger import Lines
@@ -22,7 +22,7 @@ def render(campaign: Cell, ledger: Lines) -> str:
     return template("kraft.md.j2").render(
         parts={part: table_of([claim for claim in shown if claim.part == part]) for part in parts},
         unfinished=unfinished(shown),
-        versions=", ".join(sorted({line["kafka"] for line in lines if "kafka" in line})),
+        versions=", ".join(kafkas(lines)),
         shown=len(lines),
         calm=f"{CALM_PERCENT:.0f} %",
         seed=campaign["seed"],

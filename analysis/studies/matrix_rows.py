@@ -21,7 +21,8 @@ from analysis.studies.cells.shares import (
     some_runs,
     unread,
 )
-from harness.model.runs.ledger import Line, write_outages
+from harness.model.runs.ledger import write_outages
+from harness.model.runs.ledger_line import Line
 
 HEADS = {
     "runs": "runs",

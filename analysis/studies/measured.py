@@ -15,7 +15,8 @@ from analysis.studies.matrix_rows import row
 from analysis.studies.pages import markdown_table
 from harness.model.campaigns.campaign import Campaign
 from harness.model.campaigns.matrix import in_words
-from harness.model.runs.ledger import Line, Lines, name_of
+from harness.model.runs.ledger import Lines, name_of
+from harness.model.runs.ledger_line import Line
 
 JUDGED: Final = {"lost": "loss", "duplicate": "duplicates"}
 SPREAD: Final = (

@@ -15,7 +15,8 @@ from analysis.studies.backends import unmet
 from analysis.studies.beside import beside
 from analysis.studies.cells.shares import checked, middle
 from analysis.studies.pages import markdown_table, template, write_page
-from harness.model.runs.ledger import Line, Lines
+from harness.model.runs.ledger import Lines
+from harness.model.runs.ledger_line import Line
 from harness.model.sections.kafka_releases import DEFAULT, default_metadata, numbers
 
 MODES = ("zookeeper", "kraft", "kraft-combined")
@@ -23,12 +24,12 @@ MODES = ("zookeeper", "kraft", "kraft-combined")
 
 def release_of_line(line: Line) -> str:
     """The Kafka of a run; the default where its scenario names none."""
-    return str(line["settings"].get("scenario.cluster.kafka", DEFAULT))
+    return str((line["settings"] or {}).get("scenario.cluster.kafka", DEFAULT))
 
 
 def mode_of(line: Line) -> str:
     """What keeps the metadata, in a scenario's words."""
-    settings = line["settings"]
+    settings = line["settings"] or {}
     voters = settings.get("scenario.cluster.voters", "static")
     metadata = settings.get("scenario.cluster.metadata") or default_metadata(release_of_line(line))
     return metadata if voters == "static" else f"{metadata}, {voters} voters"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from analysis.studies.beside import UNKNOWN, beside
-from analysis.studies.cells.shares import CALM_PERCENT, calm, checked, middle, quartiles
+from analysis.studies.cells.shares import CALM_PERCENT, calm, checked, kafkas, middle, quartiles
 from analysis.studies.claims import (
     AFTERWARDS,
     DID,
@@ -31,7 +31,8 @@ from analysis.studies.claims import (
     unfinished,
 )
 from analysis.studies.pages import lean_table, page, template
-from harness.model.runs.ledger import UNREACHED_S, Line, Lines, has_digest, unreached_leaders
+from harness.model.runs.ledger import UNREACHED_S, Lines, has_digest, unreached_leaders
+from harness.model.runs.ledger_line import Line
 
 Row = Mapping[str, Any]
 # The stages of a run with a failure and an election after it.
@@ -143,7 +144,7 @@ def replicas(lines: Sequence[Line]) -> TableRow | None:
 
 def latency(cell: Cell, lines: Sequence[Line]) -> TableRow | None:
     """How long acks took in a cell's calm runs, in ms, where the cell asks for it."""
-    took = [line["ack_ms"] for line in calm(lines) if line.get("ack_ms")]
+    took = [ack_ms for line in calm(lines) if (ack_ms := line.get("ack_ms"))]
     if not cell.get("latency") or not took:
         return None
     numbers = {name: middle([ms[name] for ms in took], 1) for name in ("p50", "p99", "max")}
@@ -170,7 +171,7 @@ def led_alone(lines: Sequence[Line]) -> list[dict[str, str]]:
         {
             "cell": f"`{line['cell']}`",
             "run": line.get("run", "—"),
-            "verdict": line.get("verdict", "not checked"),
+            "verdict": line.get("verdict") or "not checked",
             "gap": f"{gap:.1f}",
             "led": f"{led:.1f}",
         }
@@ -200,16 +201,19 @@ def log_ends(lines: Sequence[Line]) -> TableRow | None:
     if not followed:
         return None
 
-    def over(key: str, part: str = "replication") -> str:
-        return middle([line[part][key] for line in followed])
+    def over(key: str) -> str:
+        return middle([line["replication"][key] for line in followed])
+
+    def of_lost(key: str) -> str:
+        return middle([line["lost_split"][key] for line in followed])
 
     return {
         "runs": str(len(followed)),
         "lost": over("lost_past_log_end"),
         "kept": over("kept_past_log_end"),
         "within": over("lost_within_log_end"),
-        "read": over("delivered_before", "lost_split"),
-        "never_read": over("never_delivered", "lost_split"),
+        "read": of_lost("delivered_before"),
+        "never_read": of_lost("never_delivered"),
     }
 
 
@@ -296,7 +300,7 @@ def render(campaign: Cell, ledger: Lines) -> str:
         led_alone=led_alone(lines),
         unfinished=unfinished(shown),
         long=f"{UNREACHED_S:.0f} s",
-        versions=", ".join(sorted({line["kafka"] for line in lines if "kafka" in line})),
+        versions=", ".join(kafkas(lines)),
         calm=f"{CALM_PERCENT:.0f} %",
         shown=count,
         elsewhere=len(lines) - count,

@@ -4,10 +4,10 @@ The pinned ones stand in pinned.toml, written by hand; each names the test that 
 
     [[mutant]]
     what = "any position counts as complete"
-    file = "workloads/client/log_ends.py"
+    file = "workloads/final_read.py"
     old = "position >= before.uncommitted_end"
     new = "position >= 0"
-    test = "tests/unit/workloads/client/test_log_ends.py::test_a_read_that_stopped_before_…"
+    test = "tests/unit/workloads/test_final_read_ends.py::test_a_read_that_stopped_before_…"
 
 The old text stands in its file exactly once; a test holds that.
 """

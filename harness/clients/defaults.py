@@ -1,22 +1,23 @@
-"""The clients' configurations, complete, in layers: what decides loss or duplicates is explicit.
+"""Builds the clients' complete configurations in layers: what decides loss or duplicates is
+explicit.
 
-Of a client the later layer wins, in librdkafka's keys; addresses are the harness's:
+The later layer wins, in librdkafka's keys; the harness sets addresses:
 
     1. the defaults of one client: the Java client's, which most teams run, or librdkafka's
-    2. the scenario's section; where a file is brought, of its times alone (`.ms`, but linger.ms),
-       and its transactional.id where the scenario needs one
-    3. the file that was brought
+    2. the scenario's section; beside a file only its times (`.ms`, but not linger.ms), and its
+       transactional.id if the scenario needs one
+    3. the user's file
     4. --set, a campaign's `set`, the axes of a matrix
 
-So acks, retries, idempotence, isolation, … come from the file or its client, and a scenario that
-was made short stays short. A time of the scenario that contradicts one of the file's gives way.
+So acks, retries, idempotence, isolation, … come from the file or its client, and a short scenario
+stays short. A time of the scenario that contradicts one of the file's gives way.
 
-As in the Java client, idempotence gives way when nobody asked for it by name and acks, retries or
-in-flight requests rule it out (KIP-679); librdkafka, which is not idempotent unless asked, lowers
-in-flight requests where it is (KIP-98).
+As in the Java client, idempotence gives way when nobody set it by name and acks, retries or
+in-flight requests rule it out (KIP-679). librdkafka is not idempotent by default; where it is, it
+lowers in-flight requests (KIP-98).
 
-With a `transactional.id` each producer gets one of its own: `ID-<number of the producer>`. In any
-value `{index}` stands for the worker's number.
+Each producer gets a `transactional.id` of its own: `ID-<number of the producer>`. In any value
+`{index}` stands for the worker's number.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ JAVA: Final = "java"
 LIBRDKAFKA: Final = "librdkafka"
 CLIENTS: Final[dict[ClientName, str]] = {JAVA: "the Java client", LIBRDKAFKA: "librdkafka"}
 
-# Java's names of what is set explicitly, whoever's defaults hold.
+# Java's names of the settings that are always explicit.
 _EXPLICIT: dict[Role, tuple[str, ...]] = {
     "producer": (
         *("acks", "enable.idempotence", "retries", "retry.backoff.ms", "retry.backoff.max.ms"),
@@ -61,7 +62,7 @@ def _typed(text: str) -> str | int | bool:
 
 
 def _defaults(client: ClientName, role: Role) -> Config:
-    """A client's, in librdkafka's names."""
+    """A client's defaults, in librdkafka's names."""
     return {
         name: _typed(key.java_default if client == JAVA else key.librdkafka_default)
         for key in KEYS[role]
@@ -73,9 +74,9 @@ def _defaults(client: ClientName, role: Role) -> Config:
 DEFAULTS: Final[dict[ClientName, dict[Role, Config]]] = {
     client: {role: _defaults(client, role) for role in ROLES} for client in CLIENTS
 }
-# How long a broker may wait for the replicas, which Java has no key of its own for.
+# How long a broker may wait for the replicas; Java has no key of its own for it.
 DEFAULTS[LIBRDKAFKA]["producer"]["request.timeout.ms"] = 30000
-# With a transactional.id. What may not take longer than a transaction: librdkafka refuses that.
+# With a transactional.id librdkafka refuses these above the transaction's timeout.
 WITHIN_A_TRANSACTION = ("message.timeout.ms", "socket.timeout.ms")
 TRANSACTION_TIMEOUT_MS = 60000
 # The harness's own, below the file. A restarted broker must be found again within the run, not
@@ -94,12 +95,12 @@ OWN: dict[Role, Config] = {
         "fetch.error.backoff.ms": 100,
     },
 }
-# Beside these where no file is brought.
+# Further ones without a user's file.
 OWN_WITHOUT_FILE: dict[Role, Config] = {
     "producer": {},
     "consumer": {"isolation.level": "read_committed", "auto.offset.reset": "earliest"},
 }
-_LARGEST_MESSAGE = "1000000"  # which a consumer has in librdkafka alone
+_LARGEST_MESSAGE = "1000000"  # of a consumer; only librdkafka has it
 _DELIVERY: Final = "message.timeout.ms"
 WITHIN_DELIVERY: Final = ("linger.ms", "request.timeout.ms")  # what a send in Java has time for
 HEARTBEAT: Final = "heartbeat.interval.ms"
@@ -123,8 +124,7 @@ _ORDERED: dict[Role, tuple[tuple[str, str], ...]] = {
     ),
 }
 
-# What librdkafka refuses where the first is above the second, and Java's client does not: the one
-# that nobody named gives way.
+# librdkafka, unlike Java's client, refuses the first above the second: the unnamed one gives way.
 _FITTED: dict[Role, tuple[tuple[str, str], ...]] = {
     "producer": (("reconnect.backoff.ms", "reconnect.backoff.max.ms"),),
     "consumer": (
@@ -133,7 +133,7 @@ _FITTED: dict[Role, tuple[tuple[str, str], ...]] = {
         ("message.max.bytes", "fetch.max.bytes"),
     ),
 }
-# With group.protocol=consumer the brokers say these (KIP-848).
+# With group.protocol=consumer the brokers set these (KIP-848).
 _OF_BROKERS: Final = (HEARTBEAT, "session.timeout.ms")
 
 SCENARIO: Final = "scenario"
@@ -143,19 +143,19 @@ HARNESS: Final = "harness"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What is asked of one kind of client, in any of librdkafka's names."""
+    """The settings for one kind of client, layer by layer, in any of librdkafka's names."""
 
     scenario: Mapping[str, Any] = field(default_factory=dict)
     file: Mapping[str, Any] | None = None  # None: none is brought
     lines: Mapping[str, str] = field(default_factory=dict)  # of the file's: "FILE, line N"
     set: Mapping[str, Any] = field(default_factory=dict)
     client: ClientName = JAVA
-    transactional: bool = True  # whether the scenario's transactional.id is needed beside a file
+    transactional: bool = True  # a file needs the scenario's transactional.id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layered:
-    """A complete configuration without addresses, and where each key comes from."""
+    """A complete configuration without addresses, and the origin of each key."""
 
     config: Config
     layers: dict[str, str]
@@ -164,18 +164,18 @@ class Layered:
     fitted: dict[str, str]  # beside a file, what was changed -> the key that it has to fit
 
 
-def layered(role: Role, asked: Asked) -> Layered:
+def layer_config(role: Role, asked: Asked) -> Layered:
     """The configuration of a kind of client."""
     own, given = by_one_name(asked.scenario), by_one_name(asked.set)
     brought = by_one_name(asked.file or {})
-    kept = own if asked.file is None else _kept(role, own, {**brought, **given}, asked)
+    kept = own if asked.file is None else _keep_beside_file(role, own, {**brought, **given}, asked)
     named = {**kept, **brought, **given}
     ours = {**OWN[role], **(OWN_WITHOUT_FILE[role] if asked.file is None else {})}
     defaults = DEFAULTS[asked.client][role]
     config = {**defaults, **ours, **named}
     if role == "producer" and asked.client == JAVA and _DELIVERY not in named:
-        config[_DELIVERY] = _javas_delivery(config)
-    fitted = _fitted(role, config, named) if asked.file is not None else {}
+        config[_DELIVERY] = _java_delivery(config)
+    fitted = _fit_unnamed(role, config, named) if asked.file is not None else {}
     if role == "producer":
         _fit_together(config, named, asked.client)
         bendable = named.keys() - (brought.keys() - given.keys() if asked.client == JAVA else ())
@@ -207,8 +207,8 @@ def layered(role: Role, asked: Asked) -> Layered:
     )
 
 
-def _javas_delivery(config: Mapping[str, Any]) -> int:
-    """How long Java's producer tries where nobody says (KafkaProducer.configureDeliveryTimeout)."""
+def _java_delivery(config: Mapping[str, Any]) -> int:
+    """How long Java's producer tries by default (KafkaProducer.configureDeliveryTimeout)."""
     parts = [str(config[key]) for key in WITHIN_DELIVERY]
     least = int(DEFAULTS[JAVA]["producer"][_DELIVERY])
     return max(least, sum(map(int, parts))) if all(map(str.isdecimal, parts)) else least
@@ -218,44 +218,45 @@ def client_default(role: Role, key: str, client: ClientName) -> str:
     """A setting's default in a client, in librdkafka's unit; "none" where it has none."""
     if key in DEFAULTS[client][role]:
         return str(DEFAULTS[client][role][key])
-    for each in KEYS[role]:
-        if key in each.librdkafka:
-            return (each.java_default if client == JAVA else each.librdkafka_default) or "none"
+    for known in KEYS[role]:
+        if key in known.librdkafka:
+            return (known.java_default if client == JAVA else known.librdkafka_default) or "none"
     return _LARGEST_MESSAGE if key == "message.max.bytes" else "none"
 
 
 def is_time(key: str) -> bool:
-    """Whether a key of librdkafka's is one of those by which a scenario is short."""
+    """Whether a key of librdkafka's is one of the times that make a scenario short."""
     return key.endswith(".ms") and key != "linger.ms"
 
 
-def _kept(role: Role, own: Config, above: Config, asked: Asked) -> Config:
-    """What of the scenario stays beside a file: times that do not contradict it, and a needed
-    transactional.id."""
+def _keep_beside_file(role: Role, own: Config, above: Config, asked: Asked) -> Config:
+    """The scenario's settings that stay beside a file: times that do not contradict it, and a
+    needed transactional.id."""
     kept = {key: value for key, value in own.items() if is_time(key)}
     if asked.transactional and "transactional.id" in own:
         kept["transactional.id"] = own["transactional.id"]
     if not of_classic_protocol(above):
         kept = {key: value for key, value in kept.items() if key not in _OF_BROKERS}
     for shorter, longer in _ORDERED[role]:
-        for mine, theirs in ((shorter, longer), (longer, shorter)):
-            if mine in kept and mine not in above and theirs in above:
-                both = {mine: kept[mine], theirs: above[theirs]}
+        for key, other in ((shorter, longer), (longer, shorter)):
+            if key in kept and key not in above and other in above:
+                both = {key: kept[key], other: above[other]}
                 if not _in_order(both[shorter], both[longer], strictly=shorter == HEARTBEAT):
-                    del kept[mine]
+                    del kept[key]
     return kept
 
 
 def _in_order(shorter: Any, longer: Any, *, strictly: bool) -> bool:
     try:
         return float(shorter) < float(longer) if strictly else float(shorter) <= float(longer)
-    except ValueError:  # whoever knows the key's type refuses it
+    except ValueError:  # the check of the key's type refuses it
         return True
 
 
-def _fitted(role: Role, config: Config, named: Mapping[str, Any]) -> dict[str, str]:
-    """Make what nobody named fit what somebody did; what was changed, and for which key."""
-    found = {}
+def _fit_unnamed(role: Role, config: Config, named: Mapping[str, Any]) -> dict[str, str]:
+    """Change settings that nobody named to fit those that somebody did; returns each changed key
+    with the key that it fits."""
+    changed = {}
     for shorter, longer in _FITTED[role]:
         if (shorter in named) == (longer in named):
             continue
@@ -263,31 +264,31 @@ def _fitted(role: Role, config: Config, named: Mapping[str, Any]) -> dict[str, s
         both = {one: named[one], other: config.get(other, client_default(role, other, LIBRDKAFKA))}
         if not _in_order(both[shorter], both[longer], strictly=False):
             config[other] = both[one]
-            found[other] = one
+            changed[other] = one
     session = config.get("session.timeout.ms")
     beat = config.get(HEARTBEAT, client_default(role, HEARTBEAT, LIBRDKAFKA))
-    if "session.timeout.ms" in found and not _in_order(beat, session, strictly=True):
+    if "session.timeout.ms" in changed and not _in_order(beat, session, strictly=True):
         config[HEARTBEAT] = max(1, int(str(session)) // 3)
-        found[HEARTBEAT] = "session.timeout.ms"
-    return found
+        changed[HEARTBEAT] = "session.timeout.ms"
+    return changed
 
 
 def _within_a_transaction(config: Config, named: Collection[str]) -> dict[str, str]:
-    """Shorten what may not take longer than a transaction and was not `named`; what was changed,
-    and for which key."""
+    """Shorten times that exceed a transaction's and were not `named`; returns each changed key with
+    the key that it fits."""
     if "transactional.id" not in config:
         return {}
-    found, limit = {}, "transaction.timeout.ms"
+    changed, limit = {}, "transaction.timeout.ms"
     timeout = config.setdefault(limit, TRANSACTION_TIMEOUT_MS)
     for key in WITHIN_A_TRANSACTION:
         if key not in named and not _in_order(config[key], timeout, strictly=False):
             config[key] = int(timeout)
-            found[key] = limit
-    return found
+            changed[key] = limit
+    return changed
 
 
 def _fit_together(config: Config, named: Mapping[str, Any], client: ClientName) -> None:
-    """What a client does by itself with settings that nobody named."""
+    """Set what a client sets by itself where nobody named it."""
     in_flight = "max.in.flight.requests.per.connection"
     if client == LIBRDKAFKA:
         if "enable.idempotence" not in named and "transactional.id" in named:
@@ -299,8 +300,8 @@ def _fit_together(config: Config, named: Mapping[str, Any], client: ClientName) 
 
 
 def transaction_problem(producer: Mapping[str, Any]) -> str | None:
-    """What rules out a producer's transactions, with the remedy; None where there are none, or
-    nothing does (KIP-98)."""
+    """What rules out a producer's transactions, with the remedy; None if nothing does, or without
+    transactions (KIP-98)."""
     config = by_one_name(producer)
     if "transactional.id" not in config:
         return None
@@ -326,11 +327,11 @@ def transactional_id(config: Mapping[str, Any], number: int) -> str | None:
     """The transactional.id of the producer of that number; None without transactions."""
     if "transactional.id" not in config:
         return None
-    told = str(config["transactional.id"])
-    return told.replace(INDEX, str(number)) if INDEX in told else f"{told}-{number}"
+    prefix = str(config["transactional.id"])
+    return prefix.replace(INDEX, str(number)) if INDEX in prefix else f"{prefix}-{number}"
 
 
-def of_one(config: Mapping[str, Any], number: int, slot: int) -> Config:
+def worker_config(config: Mapping[str, Any], number: int, slot: int) -> Config:
     """The configuration of one worker: the producer of that number (among all that send), in that
     slot of its kind. A successor has its predecessor's."""
     own = transactional_id(config, number)

@@ -1,5 +1,5 @@
-"""Where the Java client and librdkafka differ: in their defaults, in what a value becomes, and in
-what one of them refuses."""
+"""Shows where the Java client and librdkafka differ: in defaults, in translated values, and in what
+one of them refuses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Used = Sequence[tuple[Setting, Mapping[str, str]]]
 
 
 def differences(used: Mapping[str, Any], role: Role) -> list[dict[str, str]]:
-    """Where the two clients' defaults differ, with the value that a worker really used.
+    """The keys whose defaults differ, with the value that a worker really used.
 
     `used` is the worker's whole configuration in librdkafka's keys. Each row has "client" (the
     role), "key" (Java's name), "java_default", "librdkafka_default" and "used", in Java's units.
@@ -50,8 +50,8 @@ def _row(key: Key, used: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def not_in_java(file: FileSettings, used: Used, role: Role) -> list[str]:
-    """What Kafka's own clients refuse, and librdkafka does not (KafkaProducer,
+def java_refusals(file: FileSettings, used: Used, role: Role) -> list[str]:
+    """The settings that Kafka's own clients refuse and librdkafka does not (KafkaProducer,
     configureDeliveryTimeout; ConsumerCoordinator)."""
     defaults = {key.java: key.java_default for key in KEYS[role]}
     named = {setting.key: setting for setting, _ in used}
@@ -61,7 +61,7 @@ def not_in_java(file: FileSettings, used: Used, role: Role) -> list[str]:
         if float(beat.value) < float(session):
             return []
         return [
-            f"{file.place(beat)}: {beat.told}={beat.value} is not below {key} "
+            f"{file.place(beat)}: {beat.label}={beat.value} is not below {key} "
             f"({session}): Kafka's Java consumer does not start with that"
         ]
     delivery = named.get("delivery.timeout.ms")
@@ -71,28 +71,28 @@ def not_in_java(file: FileSettings, used: Used, role: Role) -> list[str]:
     if float(delivery.value) >= sum(map(float, parts)):
         return []
     return [
-        f"{file.place(delivery)}: {delivery.told}={delivery.value} is below linger.ms + "
+        f"{file.place(delivery)}: {delivery.label}={delivery.value} is below linger.ms + "
         f"request.timeout.ms ({' + '.join(parts)}): Kafka's Java producer does not start with that"
     ]
 
 
-def replaced(file: FileSettings, used: Used) -> list[str]:
-    """A note on each setting that another name of it replaces further below."""
+def replacement_notes(file: FileSettings, used: Used) -> list[str]:
+    """A note on each setting that a later line replaces under another name."""
     first, notes = dict[str, Setting](), []
     for setting, plain in used:
         for name in plain:
             before = first.setdefault(name, setting)
             if before is not setting:
                 notes.append(
-                    f"{file.found(setting)} replaces {before.told} of line {before.line}: both are "
-                    f"{name}"
+                    f"{file.where(setting)} replaces {before.label} of line {before.line}: both "
+                    f"are {name}"
                 )
                 first[name] = setting
     return notes
 
 
 def change(setting: Setting, config: Mapping[str, str], role: Role) -> str | None:
-    """What a Java setting has become, None if it is the same under the same name."""
+    """The librdkafka form of a Java setting; None if name and value are the same."""
     key = next((key for key in KEYS[role] if key.java == setting.key), None)
     if key is None:  # a compression's level, or what both clients have
         level = config.get("compression.level", setting.value)

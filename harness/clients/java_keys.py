@@ -1,7 +1,7 @@
-"""The Java client's keys beside librdkafka's: the tables behind harness/clients/user_file.py.
+"""The Java client's keys beside librdkafka's: the tables of harness/clients/user_file.py.
 
 Java's names and defaults are those of Kafka 3.9's own clients, librdkafka's those of 2.16; a test
-compares them with what the jars and the library themselves say, so none is left out or out of date.
+compares them with the jars and the library, so none is missing or out of date.
 """
 
 from __future__ import annotations
@@ -144,8 +144,8 @@ _WITHOUT_WEIGHT = (
     *("internal.termination.signal", "log.queue", "log.thread.name", "produce.offset.report"),
     *("socket.blocking.max.ms", "topic.metadata.refresh.fast.cnt"),
 )
-# Keys that a user's file has in vain, each with the reason; one that ends in a dot stands for all
-# such keys. The file is read without them, and one note names them.
+# Keys without effect in a user's file, each with the reason; a final dot stands for all keys that
+# begin so. One note names them.
 LEFT_OUT = {
     "client.id": "the harness names its clients",
     "group.id": "the harness names its groups",
@@ -236,7 +236,7 @@ _LIBRDKAFKA_BOTH = (
     "topic.metadata.refresh.interval.ms",
     "topic.metadata.refresh.sparse",
 )
-# What librdkafka knows and the Java client does not: a file with one of these is librdkafka's.
+# Keys that only librdkafka knows: a file with one of these is librdkafka's.
 LIBRDKAFKA_ONLY: dict[Role, tuple[str, ...]] = {
     "producer": (
         *_LIBRDKAFKA_BOTH,
@@ -268,9 +268,9 @@ LIBRDKAFKA_ONLY: dict[Role, tuple[str, ...]] = {
 }
 
 
-# Of these, what Java's clients have since Kafka 4.0 (KIP-1102).
+# Of these, the keys that Java's clients have since Kafka 4.0 (KIP-1102).
 JAVAS_LATER = ("metadata.recovery.rebootstrap.trigger.ms",)
-# Left out, and told apart all the same: a file with one of these is librdkafka's, or Java's.
+# Keys that are left out, but still show whether a file is librdkafka's or Java's.
 _LEFT_OUT_OF_LIBRDKAFKA = (
     *_CALLBACKS,
     *_WITHOUT_WEIGHT,
@@ -307,19 +307,19 @@ _LEFT_OUT_OF_BOTH = ("client.id", "group.id", "bootstrap.servers")
 
 
 def of_librdkafka_alone(keys: Collection[str], *, left_out: bool) -> list[str]:
-    """Those of these keys that librdkafka has, and Java's clients have not: of those that are left
-    out, or of the others."""
-    known = _LEFT_OUT_OF_LIBRDKAFKA if left_out else [k for r in ROLES for k in LIBRDKAFKA_ONLY[r]]
-    return [key for key in keys if is_known(key, known) and key not in JAVAS_LATER]
+    """The keys of these that librdkafka has and Java's clients have not; compares with the keys
+    that are left out, or with the others."""
+    names = _LEFT_OUT_OF_LIBRDKAFKA if left_out else [k for r in ROLES for k in LIBRDKAFKA_ONLY[r]]
+    return [key for key in keys if is_known(key, names) and key not in JAVAS_LATER]
 
 
 def of_java_alone(keys: Collection[str], *, left_out: bool) -> list[str]:
-    """Those of these keys that Java's clients have, and librdkafka has not."""
+    """The keys of these that Java's clients have and librdkafka has not."""
     if left_out:
         not_javas = {*_LEFT_OUT_OF_LIBRDKAFKA, *_LEFT_OUT_OF_BOTH}
         javas = ({*LEFT_OUT} - not_javas) | {*_PRIVATE_OF_JAVA}
         return [key for key in keys if key in javas]
-    javas = {each.java for role in ROLES for each in KEYS[role]} | {*COMPRESSION_LEVELS}
+    javas = {key.java for role in ROLES for key in KEYS[role]} | {*COMPRESSION_LEVELS}
     return [k for k in keys if k in javas and not any(k in librdkafkas_names(r) for r in ROLES)]
 
 
@@ -330,7 +330,7 @@ def clients_keys() -> set[str]:
 
 def keys_of(role: Role) -> set[str]:
     """The names of a role's keys, in either dialect."""
-    return {each.java for each in KEYS[role]} | librdkafkas_names(role)
+    return {key.java for key in KEYS[role]} | librdkafkas_names(role)
 
 
 def librdkafkas_names(role: Role) -> set[str]:
@@ -340,6 +340,6 @@ def librdkafkas_names(role: Role) -> set[str]:
 
 
 def other_role_of(key: str, role: Role) -> Role | None:
-    """Whose key it is in either client, where it is not this role's."""
+    """The other role, if the key is that role's and not this one's in either client."""
     other: Role = "consumer" if role == "producer" else "producer"
     return other if key in keys_of(other) - keys_of(role) else None

@@ -1,4 +1,4 @@
-"""What librdkafka itself says of a configuration: it makes a client, and talks to nobody."""
+"""Asks librdkafka itself about a configuration: makes a client that connects to nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, KafkaException, Producer
 
 from harness.clients.java_keys import Role
 
-# What ends a client before it says anything.
+# Settings with which a client fails before it prints anything.
 _REFUSED: Final = {"reconnect.backoff.ms": 2, "reconnect.backoff.max.ms": 1}
 _OUTSIDE = re.compile(r"outside allowed range (-?\d+)\.\.(-?\d+)")
 # Keys whose values may begin with a digit, and be none.
@@ -20,8 +20,8 @@ _TEXTS: Final = ("transactional.id", "client.rack", "group.instance.id", "group.
 def complaint_of_librdkafka(
     config: Mapping[str, Any], role: Role, *, of_each: bool = False
 ) -> str | None:
-    """Why librdkafka would refuse to make a client of `config`; None if it would not. `of_each`:
-    only what it says of a setting whatever the others are."""
+    """Why librdkafka refuses to make a client of `config`; None if it does not. `of_each`: only
+    complaints about a single setting, whatever the others are."""
     quiet = {**config, "log_level": 0}
     if quiet.pop("debug", None) is not None:  # it would fill the terminal
         quiet |= {"debug": config["debug"], **_REFUSED} if of_each else {}
@@ -31,15 +31,15 @@ def complaint_of_librdkafka(
         else:
             Consumer({"group.id": "check", **quiet}).close()
     except KafkaException as error:
-        told, of_all = str(error.args[0].str()).strip(), f"Failed to create {role}: "
-        together = told.startswith(of_all) and not _OUTSIDE.search(told)
-        return None if of_each and together else told.removeprefix(of_all)
+        words, of_all = str(error.args[0].str()).strip(), f"Failed to create {role}: "
+        together = words.startswith(of_all) and not _OUTSIDE.search(words)
+        return None if of_each and together else words.removeprefix(of_all)
     return None
 
 
 def limit_of(complaint: str, value: str) -> str | None:
-    """The nearest value that librdkafka takes, where it complains that this one is outside of its
-    range; None where it complains of anything else."""
+    """The nearest value that librdkafka takes if it complains that this one is out of range; None
+    for any other complaint."""
     limits = _OUTSIDE.search(complaint)
     if limits is None:
         return None
@@ -48,7 +48,8 @@ def limit_of(complaint: str, value: str) -> str | None:
 
 
 def not_a_number(key: str, value: object) -> str | None:
-    """Why a value that librdkafka reads the first digits of cannot be meant; None where it can."""
+    """Why a value is wrong of which librdkafka would read only the first digits; None if it is
+    right."""
     text = str(value)
     if key in _TEXTS or not re.match(r"[+-]?\d", text) or re.fullmatch(r"[+-]?\d+(\.\d+)?", text):
         return None

@@ -1,12 +1,12 @@
-"""What holds of a client where nobody says otherwise, by client and release.
+"""The defaults of a client, by client and release.
 
-    java          as the Java client of Kafka 3.9 has it: the table of harness.clients.java_keys
-    2.8           as Kafka's own Java client of that release had it
-    librdkafka    as librdkafka has it, and all clients that are built on it
+    java          the Java client of Kafka 3.9: the table of harness.clients.java_keys
+    2.8           Kafka's own Java client of that release
+    librdkafka    librdkafka, and all clients that are built on it
 
-Java's producers asked the leader alone until 3.0, and are idempotent by themselves from there on
-(KIP-679), but for 3.0.0 and 3.1.0 (KAFKA-13598); until 2.1 they did not retry (KIP-91). One that
-asks for what an idempotent producer cannot have, as acks=1, is none.
+Java's producers by default waited for the leader only until 3.0 and are idempotent since then
+(KIP-679), except 3.0.0 and 3.1.0 (KAFKA-13598); until 2.1 they did not retry (KIP-91). A producer
+with settings that exclude idempotence, such as acks=1, is not idempotent.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ Config = dict[str, object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
-    """A client whose defaults hold."""
+    """A client whose defaults apply."""
 
     words: str  # as a sentence has it
     release: tuple[int, ...] | None  # of Java's; None: librdkafka
 
-    def config(self, role: Role, told: Mapping[str, object]) -> Config:
-        """What a client of that role has that was told so: of the settings on which promises
-        depend, those that were not told as well."""
-        mine = {name for name, whose in SETTINGS.items() if whose == role}
-        known: Config = {}
+    def config(self, role: Role, given: Mapping[str, object]) -> Config:
+        """The given settings of a client of that role, completed by its defaults for those that
+        promises depend on."""
+        names = {name for name, whose in SETTINGS.items() if whose == role}
+        defaults: Config = {}
         for key in KEYS[role]:
             default = key.librdkafka_default if self.release is None else key.java_default
-            if key.java in mine and default:
-                known[key.java] = default
-        known |= self._older() if role == "producer" else {}
-        config = {**known, **by_one_name(told)}
-        asked = "enable.idempotence" in told
+            if key.java in names and default:
+                defaults[key.java] = default
+        defaults |= self._older() if role == "producer" else {}
+        config = {**defaults, **by_one_name(given)}
+        asked = "enable.idempotence" in given
         if role == "producer" and not asked and not may_be_idempotent(config):
             config["enable.idempotence"] = "false"
         return config
@@ -65,17 +65,17 @@ class Client:
         return older
 
 
-def client_of(told: str) -> Client:
-    """The client of that name. Raises ValueError with what it may be."""
-    if told == LIBRDKAFKA:
+def client_of(name: str) -> Client:
+    """The client of that name. Raises ValueError with the possible names."""
+    if name == LIBRDKAFKA:
         return Client(words="librdkafka", release=None)
-    if told == "java":
+    if name == "java":
         number = ".".join(map(str, NEWEST))
         return Client(words=f"the Java client of Kafka {number}", release=NEWEST)
-    if re.fullmatch(r"\d+\.\d+(\.\d+)?", told):
-        release = tuple(map(int, told.split(".")))
+    if re.fullmatch(r"\d+\.\d+(\.\d+)?", name):
+        release = tuple(map(int, name.split(".")))
         if release[:2] >= FIRST:
-            return Client(words=f"the Java client of Kafka {told}", release=release)
+            return Client(words=f"the Java client of Kafka {name}", release=release)
     raise ValueError(
         f'give true or "java", a release of Kafka from 0.11 on, as "2.8", or "{LIBRDKAFKA}"'
     )

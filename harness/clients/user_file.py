@@ -1,4 +1,4 @@
-"""A user's own client configuration, in the Java client's names or in librdkafka's.
+"""Reads a user's own client configuration, in the Java client's names or in librdkafka's.
 
     acks=all                     acks=all
     request.timeout.ms=15000  -> request.timeout.ms=15000, socket.timeout.ms=15000
@@ -7,17 +7,16 @@
     max.block.ms=60000        -> left out: librdkafka does not block
     linger.mss=5              -> refused: did you mean linger.ms?
 
-A file that names a key which only librdkafka has is taken for librdkafka's and passed as it is; any
-other is the Java client's and is translated. The two are not mixed: `request.timeout.ms` and
+A file with a key that only librdkafka has is librdkafka's and passes unchanged; any other is the
+Java client's and is translated. The two are not mixed: `request.timeout.ms` and
 `metadata.max.age.ms` mean different things in them. A key of the other kind of client is left out:
-one file may be given for both.
+one file may serve both.
 
-Values of Java's keys are checked by what the release's jars document, all by librdkafka itself.
-Nothing is dropped in silence: one note names every key that was left out, with the reason, and
-never its value, which may be a secret. What neither client knows is refused, all of it at once.
-Only where the file names a class that is not Kafka's own may a key be that class's, and a note says
-so; not if it ends in a key that a client, a broker or a topic knows (`spring.kafka.producer.acks`),
-or in a slip of one.
+The release's jars check the values of Java's keys, librdkafka checks all. One note names every key
+that was left out, with the reason, and never its value, which may be a secret. Keys that neither
+client knows are refused, all at once. Only if the file names a class that is not Kafka's own may an
+unknown key be that class's, and a note says so; not if it ends in a key that a client, a broker or
+a topic knows (`spring.kafka.producer.acks`), or in a slip of one.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.clients.defaults import CLIENTS, JAVA, LIBRDKAFKA, ClientName
-from harness.clients.differences import change, not_in_java, replaced
+from harness.clients.differences import change, java_refusals, replacement_notes
 from harness.clients.java_keys import (
     COMPRESSION_LEVELS,
     JAVAS_LATER,
@@ -44,7 +43,7 @@ from harness.clients.java_keys import (
     other_role_of,
 )
 from harness.clients.librdkafka import complaint_of_librdkafka, limit_of, not_a_number
-from harness.clients.plugins import everyones, may_be_a_plugins
+from harness.clients.plugins import all_keys, may_be_a_plugins
 from harness.config_files.placeholders import template_in
 from harness.config_files.read import read_config_file
 from harness.config_files.settings import (
@@ -63,7 +62,7 @@ from harness.model.spelling import known_end, nearest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientConfig:
-    """A file of the user's, in librdkafka's keys."""
+    """A user's file in librdkafka's keys."""
 
     config: dict[str, str]
     lines: dict[str, str]  # where each of these stands: "FILE, line N"
@@ -74,7 +73,7 @@ class ClientConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beside:
-    """What is known beside a client's file."""
+    """What is known beyond a client's file."""
 
     client: ClientName | None = None  # whose defaults hold; None: as the file's names tell
     foreign: bool = False  # the cluster is somebody's: TLS and SASL have a file of their own
@@ -85,7 +84,7 @@ class Beside:
 
 def read(path: Path, role: Role, beside: Beside | None = None) -> ClientConfig:
     """The producer's or consumer's configuration in `path`. Raises ConfigFileError with a sentence
-    for each line that is wrong."""
+    for each wrong line."""
     beside = beside or Beside()
     file = read_config_file(path, role, (*LEFT_OUT, *PRIVATE), keys_of(role))
     client, of_both = _client_of(file, beside.client)
@@ -109,22 +108,22 @@ def read(path: Path, role: Role, beside: Beside | None = None) -> ClientConfig:
     wrong += reading.complaints(used)
     if wrong:
         raise ConfigFileError(*wrong)
-    config = _joined(plain for _, plain in used)
+    config = _merge(plain for _, plain in used)
     notes = [
         *file.notes,
         *([] if used or overruled else [_NOTHING.format(path=file.path, role=role)]),
         *left_out_note(file.path, left_out),
-        *(f"{file.found(each)}: {why}" for each, why in of_plugin.items()),
+        *(f"{file.where(setting)}: {why}" for setting, why in of_plugin.items()),
         *reading.strays(),
-        *(not_in_java(file, used, role) if client == JAVA else ()),
+        *(java_refusals(file, used, role) if client == JAVA else ()),
         *([_OF_BOTH.format(path=file.path)] if of_both else []),
     ]
     for setting, _ in used:
         if client == JAVA and (changed := change(setting, config, role)):
             notes.append(
-                f"{file.path}: {setting.told}={setting.value} becomes librdkafka's {changed}"
+                f"{file.path}: {setting.label}={setting.value} becomes librdkafka's {changed}"
             )
-    notes += replaced(file, used)
+    notes += replacement_notes(file, used)
     lines = {
         name: f"{file.path.name}, line {setting.line}" for setting, plain in used for name in plain
     }
@@ -140,31 +139,32 @@ _OF_BOTH = (
 )
 
 
-def _client_of(file: FileSettings, told: ClientName | None) -> tuple[ClientName, bool]:
-    """Whose names a file has, and whether they are both clients' and nobody says. Raises
-    ConfigFileError for names of both, and for those of another client than was told."""
-    settings = {each.key: each for each in file.settings}
+def _client_of(file: FileSettings, asked: ClientName | None) -> tuple[ClientName, bool]:
+    """The client whose names a file has, and whether they fit both clients and nobody says which.
+    Raises ConfigFileError for names of both, and for names of a client other than the one
+    `asked`."""
+    settings = {s.key: s for s in file.settings}
     theirs = of_librdkafka_alone(settings, left_out=False)
-    theirs += [k for k, each in settings.items() if each.value in LIBRDKAFKAS_VALUES.get(k, ())]
+    theirs += [k for k, s in settings.items() if s.value in LIBRDKAFKAS_VALUES.get(k, ())]
     javas = of_java_alone(settings, left_out=False) or (list(settings) if file.spring else [])
     if theirs and javas:
         one, other = settings[theirs[0]], settings[javas[0]]
         raise ConfigFileError(
-            f"{file.path} mixes librdkafka's names ({one.told}, line {one.line}) with the Java "
-            f"client's ({other.told}, line {other.line}): use the names of one of them"
+            f"{file.path} mixes librdkafka's names ({one.label}, line {one.line}) with the Java "
+            f"client's ({other.label}, line {other.line}): use the names of one of them"
         )
     if not theirs and not javas:  # what is left out tells as well
         theirs = of_librdkafka_alone(settings, left_out=True)
         javas = [] if theirs else of_java_alone(settings, left_out=True)
     of_one = theirs or javas
     client: ClientName = LIBRDKAFKA if theirs else JAVA
-    if of_one and told not in (None, client):
+    if of_one and asked not in (None, client):
         raise ConfigFileError(
-            f"{file.found(settings[of_one[0]])} is a name of {CLIENTS[client]}, but the client's "
-            f"defaults are to be those of {CLIENTS[told or JAVA]}: use its names, or "
+            f"{file.where(settings[of_one[0]])} is a name of {CLIENTS[client]}, but the client's "
+            f"defaults are to be those of {CLIENTS[asked or JAVA]}: use its names, or "
             f"--client-defaults {client}"
         )
-    return (client, False) if of_one else (told or JAVA, told is None and bool(settings))
+    return (client, False) if of_one else (asked or JAVA, asked is None and bool(settings))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,12 +177,12 @@ class _Reading:
     beside: Beside
 
     def left_out(self) -> tuple[dict[str, str], dict[Setting, str]]:
-        """The keys that the file has in vain, each with the reason; and the settings that are
-        taken for those of a class that is not Kafka's own."""
+        """The keys without effect, each with the reason; and the settings that probably belong to a
+        class that is not Kafka's own."""
         reasons = LEFT_OUT if self.beside.foreign else {**LEFT_OUT, **PRIVATE}
         settings = self.file.settings
         codec = next((s.value for s in settings if s.key == "compression.type"), "none")
-        plugin = foreign_class({each.key: each.value for each in settings})
+        plugin = foreign_class({s.key: s.value for s in settings})
         left_out, of_plugin = dict[str, str](), dict[Setting, str]()
         for setting in settings:
             key = setting.key
@@ -197,25 +197,25 @@ class _Reading:
         return left_out, of_plugin
 
     def _may_be_a_plugins(self, key: str) -> bool:
-        """Whether neither client, nor a broker or a topic knows it, and it ends in nothing that
-        they know; but for what a client's file has in vain anyhow."""
+        """Whether no client, broker or topic knows the key, and it ends in none that they know,
+        except in one that has no effect in a client's file."""
         if key in self._known() or reason_for(key, PRIVATE):
             return False
         return may_be_a_plugins(key, self.beside.others)
 
     def strays(self) -> list[str]:
-        """A note on what else the file sets that ends as a key of this client does."""
+        """A note on each further key of the file that ends like a key of this client."""
         own = self._known() - LEFT_OUT.keys()
-        ends = {each: known_end(each.key, own) for each in self.file.strays}
+        ends = {s: known_end(s.key, own) for s in self.file.strays}
         return [
-            f"{self.file.found(each)}: not read, though it ends in {end}: give it as {end}, in a "
+            f"{self.file.where(s)}: not read, though it ends in {end}: give it as {end}, in a "
             f"file of its own, if it is the {self.role}'s"
-            for each, end in ends.items()
+            for s, end in ends.items()
             if end is not None
         ]
 
     def _known(self) -> set[str]:
-        """What the file may name in its dialect."""
+        """The keys that the file may have in its dialect."""
         if self.client == LIBRDKAFKA:
             return {*librdkafkas_names(self.role), *LEFT_OUT}
         levels = COMPRESSION_LEVELS if self.role == "producer" else ()
@@ -226,34 +226,34 @@ class _Reading:
         key = setting.key
         if self.beside.foreign and reason_for(key, PRIVATE):
             return (
-                f"{setting.told} cannot be used here, because this file's settings are stored with "
-                "the run: move TLS and SASL to the file that backend.external.client (or "
+                f"{setting.label} cannot be used here, because this file's settings are stored "
+                "with the run: move TLS and SASL to the file that backend.external.client (or "
                 "backend.kubernetes.attach.client) names"
             )
         if key in self._known():
             return self._problem_of_value(setting)
         if key in self.beside.others:
-            return f"{setting.told} is a broker's or a topic's key, and this file is for the " + (
+            return f"{setting.label} is a broker's or a topic's key, and this file is for the " + (
                 f"{self.role}: move it to the file of --server-properties or --topic-config"
             )
-        right = nearest(key, sorted(self._known())) or known_end(key, everyones(self.beside.others))
+        right = nearest(key, sorted(self._known())) or known_end(key, all_keys(self.beside.others))
         hint = f"did you mean {right}?" if right else "remove the line"
-        return f"{setting.told} is not a {self.role} key that the harness knows: {hint}"
+        return f"{setting.label} is not a {self.role} key that the harness knows: {hint}"
 
     def _problem_of_value(self, setting: Setting) -> str | None:
-        told = f"{setting.told}={setting.value}"
+        place = f"{setting.label}={setting.value}"
         if setting.problem:
-            return f"{told}: {setting.problem}"
+            return f"{place}: {setting.problem}"
         if template := template_in(setting.value):
-            return f"{told}: {template} is a template's: write the value that it stands for"
+            return f"{place}: {template} is a template's: write the value that it stands for"
         if setting.key == "acks" or ALIASES.get(setting.key) == "acks":
-            known = ", ".join(ACKS)
-            return None if setting.value in ACKS else f"{told}: give one of {known}"
+            values = ", ".join(ACKS)
+            return None if setting.value in ACKS else f"{place}: give one of {values}"
         documented = self.beside.values.get(setting.key) if self.client == JAVA else None
         if why := documented and wrong_value(setting.value, documented):
-            return f"{told}: {why}"
+            return f"{place}: {why}"
         if why := not_a_number(setting.key, setting.value):
-            return f"{told}: {why}"
+            return f"{place}: {why}"
         return None
 
     def plain(self, setting: Setting) -> dict[str, str]:
@@ -268,18 +268,18 @@ class _Reading:
         if key.java == "partition.assignment.strategy":
             parts = _assignors(setting, parts)
         if key.java == "delivery.timeout.ms" and setting.value == "0":
-            raise ValueError(f"{setting.told}=0 is for ever in librdkafka, and at once in Java")
+            raise ValueError(f"{setting.label}=0 is for ever in librdkafka, and at once in Java")
         value = ",".join(parts)
         if key.java == "metadata.recovery.strategy" or value.lower() in ("true", "false"):
             value = value.lower()
         if key.unit > 1:
             if not value.isdecimal():
-                raise ValueError(f"{setting.told}={setting.value}: not a whole number")
+                raise ValueError(f"{setting.label}={setting.value}: not a whole number")
             value = str(max(1, int(value) // key.unit))
         return {ALIASES.get(name, name): value for name in key.librdkafka}
 
     def is_overruled(self, setting: Setting) -> bool:
-        """Whether --set has another value for a key that the file may name."""
+        """Whether --set has another value for a valid key of the file."""
         if setting.key not in self._known():
             return False
         of_java = {key.java: key.librdkafka for key in KEYS[self.role]}
@@ -287,30 +287,32 @@ class _Reading:
         return all(ALIASES.get(name, name) in self.beside.given for name in names)
 
     def complaints(self, used: list[tuple[Setting, dict[str, str]]]) -> list[str]:
-        """What librdkafka says of each setting alone; a value of Java's that is outside of its
-        range becomes its limit."""
-        if not complaint_of_librdkafka(_joined(p for _, p in used), self.role, of_each=True):
+        """librdkafka's complaints about each setting alone; replaces a value of Java's that is out
+        of range by the limit."""
+        if not complaint_of_librdkafka(_merge(p for _, p in used), self.role, of_each=True):
             return []
-        found = []
+        sentences = []
         for setting, plain in used:
             for name, value in list(plain.items()):
-                told = complaint_of_librdkafka({name: value}, self.role, of_each=True)
-                limit = limit_of(told, value) if told and self.client == JAVA else None
+                complaint = complaint_of_librdkafka({name: value}, self.role, of_each=True)
+                limit = limit_of(complaint, value) if complaint and self.client == JAVA else None
                 if limit is not None:
                     plain[name] = limit
-                elif told:
+                elif complaint:
                     place = self.file.place(setting)
-                    found.append(f"{place}: {setting.told}={setting.value}: {told}")
-        return found
+                    sentences.append(f"{place}: {setting.label}={setting.value}: {complaint}")
+        return sentences
 
 
 def _assignors(setting: Setting, names: list[str]) -> list[str]:
-    """Those that librdkafka has; of two protocols the one that a group of Java's clients begins
-    with. Raises ValueError."""
-    known = [*VALUES["partition.assignment.strategy"].values()]
+    """The strategies that librdkafka has; of two protocols the one with which a group of Java's
+    clients begins. Raises ValueError."""
+    strategies = [*VALUES["partition.assignment.strategy"].values()]
     for name in names:
-        if name not in known:
-            raise ValueError(f"{setting.told}={name}: librdkafka has {', '.join(known)} alone")
+        if name not in strategies:
+            raise ValueError(
+                f"{setting.label}={name}: librdkafka has {', '.join(strategies)} alone"
+            )
     eager = [name for name in names if name != _COOPERATIVE]
     return eager or names
 
@@ -319,5 +321,5 @@ _COOPERATIVE = "cooperative-sticky"
 _NOT_HERE = "which cannot run in the harness's client"
 
 
-def _joined(plain: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    return {key: value for each in plain for key, value in each.items()}
+def _merge(plain: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    return {key: value for part in plain for key, value in part.items()}

@@ -1,1 +1,1 @@
-"""Real clusters: nodes, what can be done to them (capabilities), the backends that make them."""
+"""Real clusters: nodes, their capabilities, and the backends that make them."""

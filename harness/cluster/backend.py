@@ -1,4 +1,4 @@
-"""What a backend is: how its cluster is made, and what is known of it before anything starts."""
+"""A backend: how its cluster is made, and its properties that are known before anything starts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EVERY_NODE: frozenset[Role] = frozenset({"broker", "zookeeper", "controller", "c
 
 
 def never(_: object) -> str | None:
-    """Of a backend that refuses nothing, or that can always be had."""
+    """Of a backend that refuses nothing, or is always available."""
     return None
 
 
@@ -27,22 +27,21 @@ def every_node(_: Scenario) -> frozenset[Role]:
 
 
 def no_containers(_: RunRecord) -> list[str]:
-    """Of a backend whose nodes are in none that it knows of."""
+    """Of a backend without containers."""
     return []
 
 
 def nothing_to_add(_: Scenario, __: type) -> str:
-    """Of a backend whose cluster lacks a capability whatever the scenario says."""
+    """Of a backend whose cluster lacks a capability in any scenario."""
     return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backend:
-    """How to make a cluster there, and what that cluster will be able to do.
+    """How to make a cluster, and the cluster's capabilities.
 
-    An `enclosed` one lives in the private namespaces of its run and ends with them. One that is not
-    may outlive its harness: `heal` then undoes what is left in force, by names and labels, and says
-    what it did.
+    An `enclosed` cluster ends with the private namespaces of its run. Any other may outlive its
+    harness: `heal` then undoes what is left in force, by names and labels, and returns sentences.
     """
 
     make: Callable[[RunFolder, RunRecord], Cluster]

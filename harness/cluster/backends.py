@@ -1,4 +1,4 @@
-"""The backends: name -> what it is. Adding a backend is one folder and one line here."""
+"""The backends by name. A new backend is one folder and one line here."""
 
 from __future__ import annotations
 
@@ -53,15 +53,15 @@ def view_of(cluster: Cluster, scenario: Scenario) -> ClusterView:
         topic,
         partitions,
         client_settings(cluster),
-        # Somebody's controllers let nobody in but the nodes of their cluster.
+        # Controllers that are not ours accept only the nodes of their cluster.
         of_quorum=() if isinstance(cluster, Foreign) else of_quorum,
         now=lambda: cluster.nodes,
     )
 
 
 def absent(backend: str, settings: Mapping[str, Any]) -> str | None:
-    """Why a backend is not available here, if it is not: asked before a campaign or a benchmark,
-    where one whose engine does not answer would fail run after run."""
+    """Why a backend is not available here, if it is not: checked before a campaign or a benchmark,
+    where otherwise run after run would fail."""
     if backend not in BACKENDS:
         return "there is no such backend"
     try:

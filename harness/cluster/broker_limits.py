@@ -1,11 +1,11 @@
-"""What Kafka holds of brokers' settings against each other: one that breaks it does not start, or
-serves nobody.
+"""Kafka's limits between brokers' settings: a broker that breaks one does not start, or does not
+serve.
 
     replica.fetch.wait.max.ms = 500, replica.lag.time.max.ms = 400     does not start
     log.retention.ms = 0                                               the same
     transaction.state.log.min.isr = 2, ….replication.factor = 1        no transaction ends
 
-`fitted`: what the scenario or the harness has gives way to what somebody named.
+`fitted`: settings of the scenario or the harness give way to those that the user named.
 Source: Kafka 3.9's KafkaConfig.validateValues; TransactionStateManager; KIP-98.
 """
 
@@ -37,7 +37,7 @@ class _Order:
 
     def holds(self, settings: Mapping[str, Any]) -> bool:
         """Whether it does; true where a value is no number, which its type refuses."""
-        low, high = (self._number(settings, each) for each in (0, 1))
+        low, high = (self._number(settings, side) for side in (0, 1))
         if low is None or high is None or high == self.unlimited:
             return True
         return low * self.times < high if self.strictly else low * self.times <= high
@@ -86,7 +86,7 @@ _ORDERS = (
 
 
 def _addresses(text: str) -> bool:
-    return all(re.fullmatch(r"[^:,]+:\d+", each.strip()) for each in text.split(",") if each)
+    return all(re.fullmatch(r"[^:,]+:\d+", pair.strip()) for pair in text.split(",") if pair)
 
 
 _PROTOCOL, _OLD = "inter.broker.protocol.version", ("0.8", "0.9", "0.10")
@@ -110,42 +110,41 @@ _ALONE: dict[str, tuple[Callable[[str], bool], str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fitted:
-    """The scenario's settings that stay beside what others named, and what had to be changed."""
+    """The scenario's settings that stay beside the user's, and those that had to be changed."""
 
     own: dict[str, Any]
     added: dict[str, tuple[str, str]] = field(default_factory=dict)  # key -> value, for which key
 
 
 def fitted(own: Mapping[str, Any], of_file: Mapping[str, Any], given: Mapping[str, Any]) -> Fitted:
-    """What gives way to the settings of a file and to those that are `given` by --set: of the
-    scenario's `own`, to Kafka's default where a file says otherwise; of the harness's, to a value
-    that fits."""
+    """The settings that fit those of a file and those `given` by --set. One of the scenario's `own`
+    that contradicts a file is dropped; one of the harness's that does not fit is changed."""
     named = {**of_file, **given}
     stay, added = dict(own), dict[str, tuple[str, str]]()
     for order in _ORDERS:
-        for mine, theirs in ((order.low, order.high), (order.high, order.low)):
-            if theirs not in named or mine in named:
+        for key, other in ((order.low, order.high), (order.high, order.low)):
+            if other not in named or key in named:
                 continue
             if (
-                mine in stay
-                and theirs in of_file
+                key in stay
+                and other in of_file
                 and not order.holds({**SERVER_DEFAULTS, **stay, **named})
             ):
-                del stay[mine]
-            ours = mine in SERVER_DEFAULTS and mine not in stay
-            if ours and not order.holds({**SERVER_DEFAULTS, **stay, **named}):
-                number = kafka_text(named[theirs])
+                del stay[key]
+            is_default = key in SERVER_DEFAULTS and key not in stay
+            if is_default and not order.holds({**SERVER_DEFAULTS, **stay, **named}):
+                number = kafka_text(named[other])
                 fits = str(int(number) * order.times * 2) if order.times > 1 else number
-                fits = str(min(int(fits), MOST_BUFFER)) if mine == BUFFER else fits
-                added[mine] = (fits, theirs)
+                fits = str(min(int(fits), MOST_BUFFER)) if key == BUFFER else fits
+                added[key] = (fits, other)
     return Fitted(own=stay, added=added)
 
 
 def problems(
     of_both: Mapping[str, Any], of_brokers: Mapping[str, Any] | None = None
 ) -> Iterator[str]:
-    """Why brokers with these settings of [cluster.server] and [cluster.broker] would not start, or
-    serve nobody; a sentence each, with the keys' whole paths."""
+    """A sentence, with the keys' whole paths, for each reason why brokers with these settings of
+    [cluster.server] and [cluster.broker] would not start, or not serve."""
     own = of_brokers or {}
     server = {**of_both, **own}
     path = {key: f"cluster.{'broker' if key in own else 'server'}.{key}" for key in server}

@@ -1,12 +1,12 @@
-"""What a cluster is to the rest of the harness: nodes with addresses, and a few small capabilities.
+"""A cluster as the rest of the harness uses it: nodes with addresses, and small capabilities.
 
-A backend (`harness.cluster.backends`) offers `Cluster` and as many of the capabilities below as it
-can, and says before anything starts which its cluster will have. A fault names those that it needs,
-so that a scenario which asks for what a backend lacks is refused before a node starts.
+A backend (`harness.cluster.backends`) offers `Cluster` and some of the capabilities below, and
+names them before anything starts. A fault names those that it needs, so that a scenario that needs
+more than its backend has is refused before a node starts.
 
-A node has an address among its peers, which rules on links name, and an endpoint that is dialled
-from where the workers and the harness are. They are the same where these live in the nodes' network
-(local), and differ where the nodes live behind published ports.
+A node has an address among its peers, which rules on links name, and an endpoint that workers and
+the harness dial. They are the same in the nodes' network (local), and differ where nodes are behind
+published ports.
 """
 
 from __future__ import annotations
@@ -57,15 +57,15 @@ class Processes(Protocol):
         """The node's process now."""
 
     def exited_early(self, node: Node) -> str | None:
-        """Why a node that was started is gone again: its last log lines; None while it runs, or
-        where somebody else starts it again."""
+        """The last log lines of a started node that has ended; None while it runs, or where
+        Kubernetes starts it again."""
 
 
 @runtime_checkable
 class Restarts(Processes, Protocol):
     """A backend where a node whose process has ended stays down until `start_node`.
 
-    Not where somebody else starts it again, as a kubelet does in pods that are not ours.
+    Pods that are not ours do not have it: a kubelet starts the node again.
     """
 
     def start_node(self, node: Node) -> None:
@@ -83,14 +83,14 @@ class Clients(Restarts, Protocol):
         """The workers that live now."""
 
     def progress(self, node: Node) -> int:
-        """What the worker in the node's place did so far: sends that were acked, records read."""
+        """How many sends of the worker in the node's place were acked, or records it has read."""
 
     def works(self, node: Node, *, since: int) -> str | None:
         """The sentence that says so once the worker in the node's place is past the progress
         `since`, or may not go on because the load is paused; else None."""
 
     def partitions_moved(self, nodes: Sequence[Node]) -> bool:
-        """Whether what these members of the group had is other members' now."""
+        """Whether other members of the group have the partitions of these members now."""
 
 
 @runtime_checkable
@@ -104,8 +104,8 @@ class Links(Protocol):
         """
 
     def has_rules(self, node: Node) -> bool:
-        """Whether rules can stand there. Not where clients live in the network of the host: what
-        they are not to hear is dropped where it leaves the node."""
+        """Whether rules can be set there. Not for clients in the network of the host: packets to
+        them are dropped where they leave the node."""
 
 
 @runtime_checkable
@@ -118,7 +118,7 @@ class Netem(Protocol):
 
 @runtime_checkable
 class Pods(Protocol):
-    """A backend whose nodes live in pods, in whose place others come."""
+    """A backend whose nodes live in pods, which are replaced."""
 
     def delete_pod(self, node: Node, *, force: bool) -> None:
         """Have the node's pod deleted: with the time to end that it was given, or without."""
@@ -135,10 +135,10 @@ class Machines(Protocol):
         """The machine that the node's pod is on; None while it is on none."""
 
     def cordon(self, machine: str) -> None:
-        """Let it take no more pods. ClusterError when it takes none already: somebody is at it."""
+        """Let it take no more pods. ClusterError when it takes none already."""
 
     def uncordon(self, machine: str) -> None:
-        """Let it take pods again, if it was we who forbade it; safe to call twice."""
+        """Let it take pods again, if we cordoned it; safe to call twice."""
 
     def cordoned(self, machine: str) -> bool:
         """Whether it takes no pods now."""
@@ -204,7 +204,7 @@ class Disks(Protocol):
 
 @runtime_checkable
 class Syscalls(Protocol):
-    """A backend that can lay hands on the system calls of a node's running process."""
+    """A backend that can delay and fail system calls of a node's running process."""
 
     def tamper(self, node: Node, options: Sequence[str]) -> None:
         """Have strace attached to all threads of the node's process, with these options."""
@@ -237,10 +237,7 @@ class Requirements:
 
 
 class CannotPrepare(ClusterError):
-    """Nodes cannot be started in a way on this host; whoever has the plan knows for which faults.
-
-    The message is a sentence about the way, with the remedy.
-    """
+    """Nodes cannot be started in a way on this host; the message is a sentence, with the remedy."""
 
     def __init__(self, way: str, why: str) -> None:
         super().__init__(why)

@@ -1,4 +1,4 @@
-"""How clients get into a cluster that asks who they are: TLS and SASL, from a file of the user's.
+"""How clients authenticate to a cluster: TLS and SASL, from a file of the user's.
 
     security.protocol=SASL_SSL
     ssl.ca.location=/etc/kafka/ca.pem
@@ -6,13 +6,13 @@
     sasl.username=harness
     sasl.password=${KAFKA_PASSWORD}      # of the environment that kafka-harness was started in
 
-The keys are librdkafka's, or the Java client's where they can mean the same: its key stores of type
-PEM, and sasl.jaas.config of PLAIN and SCRAM. Whatever else the file has is refused. Sentences name
-file, line and key, never a value: values are kept in memory, and given to workers by a pipe.
+The keys are librdkafka's, or the Java client's where they mean the same: its key stores of type
+PEM, and sasl.jaas.config of PLAIN and SCRAM. Any other key is refused. Errors name file, line and
+key, never a value: values are kept in memory, and given to workers by a pipe.
 
-The harness's own questions to single brokers (harness.cluster.view.brokers) need the same in
-Python's terms, `tls` and `sasl`. So it takes what both sides have: certificates in PEM files;
-PLAIN and SCRAM. Source: librdkafka's CONFIGURATION.md; KIP-651 (PEM stores).
+The harness's own connections to brokers (harness.cluster.view.brokers) use Python's TLS and SASL,
+`tls` and `sasl`. So only what both sides have is supported: certificates in PEM files; PLAIN and
+SCRAM. Source: librdkafka's CONFIGURATION.md; KIP-651 (PEM stores).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ KEYS = {
 _STORES = ("ssl.truststore", "ssl.keystore")
 _JAAS = "sasl.jaas.config"
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
-# What no other place may hold: a scenario and its run's folder are for everybody to read.
+# Keys that no other file may have: a scenario and its run's folder are no secrets.
 SECRET = ("security.", "ssl.", "sasl.", "enable.ssl.", "enable.sasl.")
 
 
@@ -68,9 +68,9 @@ def is_secret(key: str) -> bool:
 
 def read(path: Path, environment: Mapping[str, str]) -> dict[str, str]:
     """The settings in librdkafka's keys, `${NAME}` replaced. Raises ConfigFileError."""
-    found = _each_once(path)
+    by_key = _each_once(path)
     settings: dict[str, str] = {}
-    for setting in found.values():
+    for setting in by_key.values():
         value = _expanded(path, setting, environment)
         if setting.key == _JAAS:
             settings |= _from_jaas(path, setting, value)
@@ -83,22 +83,22 @@ def read(path: Path, environment: Mapping[str, str]) -> dict[str, str]:
                 f"{path}, line {setting.line}: {setting.key} is not a supported TLS or SASL "
                 f"key: supported are {', '.join(sorted(KEYS))} and {_JAAS}"
             )
-    _check_stores(path, found)
+    _check_stores(path, by_key)
     _check(path, settings)
     return settings
 
 
 def _each_once(path: Path) -> dict[str, Setting]:
-    """The file's settings; a repeated one is refused: it decides who gets in."""
-    found: dict[str, Setting] = {}
+    """The file's settings by key; a repeated key is refused."""
+    by_key: dict[str, Setting] = {}
     for setting in read_properties(path):
-        first = found.setdefault(setting.key, setting)
+        first = by_key.setdefault(setting.key, setting)
         if first is not setting:
             raise ConfigFileError(
                 f"{path}, line {setting.line}: {setting.key} is set in line {first.line} already: "
                 "remove one of the two"
             )
-    return found
+    return by_key
 
 
 def _expanded(path: Path, setting: Setting, environment: Mapping[str, str]) -> str:
@@ -138,10 +138,10 @@ def _is_passed_over(path: Path, setting: Setting, value: str) -> bool:
     return part in ("type", "password")
 
 
-def _check_stores(path: Path, found: Mapping[str, Setting]) -> None:
+def _check_stores(path: Path, by_key: Mapping[str, Setting]) -> None:
     for store in _STORES:
-        if f"{store}.location" in found and f"{store}.type" not in found:
-            line = found[f"{store}.location"].line
+        if f"{store}.location" in by_key and f"{store}.type" not in by_key:
+            line = by_key[f"{store}.location"].line
             raise ConfigFileError(
                 f"{path}, line {line}: {store}.location is taken for JKS unless {store}.type=PEM, "
                 "and librdkafka does not support JKS: convert it with keytool and openssl"
@@ -172,7 +172,7 @@ def mechanism_of(settings: Settings) -> str:
 
 
 def tls(settings: Settings) -> ssl.SSLContext | None:
-    """What a connection is wrapped in; None where it is plain. Raises ClusterError."""
+    """The TLS context of a connection; None where it is plain. Raises ClusterError."""
     if not protocol_of(settings).endswith("SSL"):
         return None
     try:
@@ -194,7 +194,7 @@ def tls(settings: Settings) -> ssl.SSLContext | None:
 
 
 def sasl(settings: Settings, host: str) -> Any | None:
-    """A fresh conversation of the SASL mechanism with a broker; None where there is none."""
+    """A new exchange of the SASL mechanism with a broker; None where there is no mechanism."""
     if not protocol_of(settings).startswith("SASL"):
         return None
     from kafka.net.sasl import get_sasl_mechanism  # noqa: PLC0415  seldom needed

@@ -1,4 +1,4 @@
-"""What a KRaft cluster in containers or pods cannot be, that one on this machine can.
+"""The KRaft clusters that containers and pods cannot run, and this machine can.
 
 There each node formats its own disk, by a start script that names the voters as the file does, and
 compose file and manifests have controllers of their own.
@@ -12,7 +12,7 @@ INSTEAD = "or use the backend local"
 
 
 def not_in_containers(cluster: ClusterPart) -> str | None:
-    """Why it cannot be, with the remedy; None where it can."""
+    """Why the cluster cannot run in containers, with the remedy; None where it can."""
     if cluster.kept_by == "kraft-combined":
         return (
             'cluster.metadata = "kraft-combined": the nodes of this backend are brokers or '

@@ -14,10 +14,10 @@ Role = NodeKind
 CONTROLLER_PORT = 9093
 CONTROLLER_IDS = 100  # controller1, of its own, is node 101
 
-# Why a node may end itself while it starts, though nothing is wrong with it: a broker's old session
-# with ZooKeeper still lives, its new one expired on a starved host, or ZooKeeper was away for too
-# long; a KRaft controller with an empty disk hears that it is the leader, and knows of no election.
-PASSING = (
+# Why a sound node may end itself while it starts: a broker's old session with ZooKeeper still
+# lives, its new one expired on a starved host, or ZooKeeper was away for too long; a KRaft
+# controller with an empty disk hears that it is the leader, and knows of no election.
+TRANSIENT_EXITS = (
     *("NodeExists", "SessionExpired", "ZooKeeperClientTimeout"),
     "which is inconsistent with current leader",
 )
@@ -33,7 +33,7 @@ class ClusterError(RuntimeError):
 
 
 class NotInTime(ClusterError):
-    """The cluster did not do in time what was asked of it, and did not say why."""
+    """The cluster did not do a request in time, and did not say why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -72,8 +72,8 @@ class Node:
 
 
 def to_come(wanted: ClusterPart, ports: Mapping[Role, int]) -> tuple[Node, ...]:
-    """The nodes of a cluster that is not made yet, who keeps the metadata first, with the ports
-    that they will listen at; their addresses nobody knows."""
+    """The nodes of a cluster that is not made yet, those that keep the metadata first, with their
+    ports; their addresses are not known."""
     kept = {"zookeeper": wanted.zookeepers, "controller": wanted.controllers}
     keeper: Role = "zookeeper" if wanted.has_zookeeper else "controller"
     counts: dict[Role, int] = {keeper: kept[keeper], "broker": wanted.brokers}
@@ -107,7 +107,7 @@ def controllers(nodes: Sequence[Node]) -> tuple[Node, ...]:
 
 
 def quorum(nodes: Sequence[Node]) -> tuple[Node, ...]:
-    """Who keeps the cluster's metadata among `nodes`: ZooKeepers or controllers, in order."""
+    """The nodes that keep the cluster's metadata: ZooKeepers or controllers, in order."""
     return zookeepers(nodes) or controllers(nodes)
 
 

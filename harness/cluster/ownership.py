@@ -1,11 +1,11 @@
-"""Clusters that outlive their harness: which is whose, and what may be done to it.
+"""Ownership of clusters that outlive their harness: what may be done to which.
 
 Everything that a backend starts bears our label with the name of its cluster (a compose project, a
-namespace). A cluster without the label is somebody's: nothing is done to it, unless the scenario
+namespace). A cluster without the label is not ours: nothing is done to it, unless the scenario
 names it *and* the command line allows that very name (`--allow NAME`).
 
-A run's folder may be anybody's, and so may the names in its run.json. What they name is a run's own
-only where it is named after the run, and bears the run's mark; `heal` touches nothing else.
+A run's folder, and so its run.json, may come from anywhere. A cluster in it is the run's own only
+where it is named after the run and bears the run's mark; `heal` touches no other.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LABEL = "kafka-harness"  # its value is the node's name, or "holder" or "client"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Orphan:
-    """What `kafka-harness heal` was asked to look after.
+    """A cluster that `kafka-harness heal` is to heal.
 
     `record` is the run's run.json, None where only `name` is known; what a backend has put there
     under "cluster" tells where to look. With `down` the cluster is removed afterwards.
@@ -65,9 +65,9 @@ def check_reached(places: Iterable[str], allowed: Collection[str]) -> None:
     file with credentials) that run.json names, to be opened."""
     missing = [place for place in places if place not in allowed]
     if missing:
-        asked = " ".join(f"--allow {shlex.quote(place)}" for place in missing)
+        allow = " ".join(f"--allow {shlex.quote(place)}" for place in missing)
         raise ClusterError(
-            f"heal would use {', '.join(missing)}, as run.json says: if that is right, add {asked}"
+            f"heal would use {', '.join(missing)}, as run.json says: if that is right, add {allow}"
         )
 
 

@@ -1,4 +1,4 @@
-"""Whether a node is up, and waiting for it while a cluster starts, on every backend."""
+"""Waits until a node is up while a cluster starts, on every backend."""
 
 from __future__ import annotations
 
@@ -48,5 +48,5 @@ def cause_in(log: str) -> str | None:
 
     Caused by: java.lang.IllegalArgumentException: requirement failed: a is b  =>  a is b
     """
-    found = _SAYS.findall(log)
-    return str(found[-1]).removeprefix("requirement failed: ").strip() if found else None
+    causes = _SAYS.findall(log)
+    return str(causes[-1]).removeprefix("requirement failed: ").strip() if causes else None

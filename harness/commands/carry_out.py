@@ -1,7 +1,7 @@
-"""What the commands do around a run: its folder, its namespaces, the check and the closing table.
+"""Carries out runs: makes the folder and namespaces, runs the child, checks, prints the result.
 
-The run itself happens in a child (on the local backend inside private namespaces); this side owns
-the run's folder, outlives whatever happens to the child, seals the history and has it checked.
+The run itself happens in a child (on the local backend inside private namespaces); this process
+owns the run's folder, survives the child, seals the history and has it checked.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from harness.host.unforeseen import details_go_to
 from harness.model.client_settings import acks_of, of_one_generation
 from harness.model.exit_codes import FAILED, INTERRUPTED, INVALID, UNKNOWN, worst
 from harness.model.runs import run_folder
-from harness.model.runs.disk import disk_told
+from harness.model.runs.disk import disk_errors
 from harness.model.runs.run_folder import RunFolder
 from harness.model.runs.run_record import RunRecord
 from harness.model.scenario import ScenarioError
@@ -84,7 +84,7 @@ def prepare_run(request: Request) -> Prepared:
 
 
 def prepare_runs(requests: Sequence[Request], console: Console) -> list[Prepared]:
-    """All of them, with the Kafka that they ask for: one that is refused lets none start."""
+    """Prepare all runs, and fetch their Kafkas. If one is refused, none starts."""
     for request in requests:
         fetch_kafka(request, console)
     return [prepare_run(request) for request in requests]
@@ -127,9 +127,9 @@ def each_carried_out(
     copies: Copies | None,
     console: Console,
 ) -> Iterator[Carried]:
-    """The same, one by one."""
-    for each in prepared:
-        code, folder = carry_out_run(each, results, check=check, console=console)
+    """Carry out prepared runs; yields each when it has ended."""
+    for run in prepared:
+        code, folder = carry_out_run(run, results, check=check, console=console)
         yield Carried(code=code, copied=copy_run(folder, copies, console), folder=folder)
         if code in INTERRUPTED:
             break
@@ -147,14 +147,14 @@ def carry_out_run(
     screen = Screen(console)
     screen.say(f"seed {record.seed}", style="bold")
     folder = run_folder.create(results, record.scenario.name, record.seed)
-    with details_go_to(folder.path), disk_told(folder.path):
+    with details_go_to(folder.path), disk_errors(folder.path):
         code = _carried_out(prepared, folder, check=check, screen=screen)
     annotate(code, record.scenario.name, record.seed, console)
     return code, folder
 
 
 def _check_host(record: RunRecord) -> None:
-    """Refuse a run whose nodes nothing here could start."""
+    """Refuse a run whose nodes this host cannot start."""
     if BACKENDS[record.backend].enclosed:
         system_packages.require(system_packages.PROGRAMS)
         home_of(record)
@@ -229,7 +229,7 @@ def _rehearsal() -> Rehearsal:
 
 
 def _make_ready(record: RunRecord, screen: Screen) -> None:
-    """What a Kafka has not yet; without it nodes only start slower, or say why not."""
+    """Make what lets a Kafka's nodes start faster; without it they start too, or say why not."""
     try:
         make_ready(home_of(record), record.scenario.cluster, screen.say)
     except HostError as error:
@@ -258,7 +258,7 @@ def _at_start(folder: RunFolder) -> dict[str, Any]:
 
 
 def _ended(folder: RunFolder, code: int) -> int:
-    """Mark a run incomplete whose inner harness could not do so itself."""
+    """Mark a run incomplete if its child could not do so."""
     record = folder.read()
     if record.state != "running":
         return code

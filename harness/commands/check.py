@@ -1,4 +1,4 @@
-"""kafka-harness check: stored runs, or two tables of anybody's, and the job of one file."""
+"""kafka-harness check: checks stored runs or two tables, or writes the check as one file."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def check(  # each an option of the command
     from harness.model.runs.run_folder import find_run
     from harness.model.runs.uris import as_path, is_uri
 
-    asked = [bool(runs), bool(sends or reads), write_job is not None]
-    if sum(asked) != 1:
+    kinds = [bool(runs), bool(sends or reads), write_job is not None]
+    if sum(kinds) != 1:
         raise typer.BadParameter("give runs, or --sends and --reads, or --write-job")
     if write_job is not None:
         raise typer.Exit(_write_job(write_job, about))

@@ -1,4 +1,4 @@
-"""Stored runs sealed and checked in one Spark job, each report shown."""
+"""Seals and checks stored runs in one Spark job and shows each report."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from harness.host.unforeseen import details_go_to
 from harness.model.exit_codes import worst
 from harness.model.runs import run_folder
 from harness.model.runs.disk import trouble_with
-from harness.model.runs.run_folder import RunFolder, errors_told
+from harness.model.runs.run_folder import RunFolder, store_errors
 
 
 def check_runs(
@@ -39,18 +39,18 @@ def check_runs(
     tell_spark_of_java()
     here = [folder for folder in folders if isinstance(folder, RunFolder)]
     for folder in here:
-        with errors_told(folder.path), details_go_to(folder.path):
+        with store_errors(folder.path), details_go_to(folder.path):
             folder.refuse_links()
             folder.read()
             _try_to_write(folder)
     with ExitStack() as stack:
         stack.enter_context(console.status("checking the history with Spark"))
         if here:
-            stack.enter_context(errors_told(here[0].path))
+            stack.enter_context(store_errors(here[0].path))
             stack.enter_context(details_go_to(here[0].path))
         all_here = bool(here) and len(here) == len(folders)
         ours = all_here and master is None and ahead is None
-        if ours and "pyspark" not in sys.modules:  # else nothing slow is left to import
+        if ours and "pyspark" not in sys.modules:  # else the slow imports are done
             ahead = stack.enter_context(Ahead(scratch=here[0].path))
             ahead.start()
         _seal(here)
@@ -59,7 +59,9 @@ def check_runs(
         from analysis.job import job  # slow to import: meanwhile Spark starts
 
         try:
-            places = [each.path if isinstance(each, RunFolder) else each for each in folders]
+            places = [
+                folder.path if isinstance(folder, RunFolder) else folder for folder in folders
+            ]
             reports = job.check(places, master, ahead=ahead)
         except job.CheckError as error:
             raise run_folder.StoreError(str(error)) from None
@@ -74,7 +76,7 @@ def check_runs(
 
 
 def tell_spark_of_java() -> None:
-    """Where Java is, unless it is on the PATH."""
+    """Set JAVA_HOME, unless Java is on the PATH."""
     if "JAVA_HOME" not in os.environ and shutil.which("java") is None:
         os.environ["JAVA_HOME"] = str(find_java().path.resolve().parents[1])
 
@@ -84,12 +86,12 @@ def _seal(folders: Sequence[RunFolder]) -> None:
     from harness.history import sealing  # as slow
 
     for folder in folders:
-        with errors_told(folder.path), details_go_to(folder.path):
+        with store_errors(folder.path), details_go_to(folder.path):
             sealing.seal(folder.path)
 
 
 def _try_to_write(folder: RunFolder) -> None:
-    """Whether reports can be written there, before Spark says so in words of its own."""
+    """Raise an error of ours where reports cannot be written, before Spark raises its own."""
     with tempfile.TemporaryDirectory(prefix=".check-", dir=folder.path):
         if full := trouble_with(folder.path):
             raise full

@@ -1,11 +1,11 @@
-"""What a command prints of a report at its end: what happened to the data, the verdict, anomalies,
-windows, where the page is; and of several runs how many are valid.
+"""Prints a report at the end of a command: what happened to the data, the verdict, anomalies,
+windows, the page's place; and of several runs how many are valid.
 
-What broke stands first: in the verdict's line and in each table. Of windows the longest come first,
-as not all are shown.
+What broke comes first: in the verdict's line and in each table. Not all windows are shown, the
+longest first.
 
-A report's texts may be anybody's: they are printed as they are, without marks of `rich`, and what
-would steer the terminal is shown instead of obeyed.
+A report's texts may come from anywhere: markup of `rich` is printed as text, and control characters
+are shown, not obeyed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # slow to import, and made by whoever has a report to show
     from harness.model.runs.report_findings import Finding
 
 STYLE = {"valid": "bold green", "invalid": "bold red", "unknown": "bold yellow"}
-# What happened to the data has colours of its own: no verdict's, where anything is known.
+# The labels of what happened to the data have colours of their own.
 DATA_STYLE = {
     "lost": "bold magenta",
     "disturbed": "magenta",
@@ -70,7 +70,7 @@ def show_report(report: Report, folder: RunFolder | str, console: Console) -> No
 
 
 def show_how_many_valid(codes: Sequence[int], of: int, console: Console) -> None:
-    """The last line of several runs: `2 of 2 valid`, `1 of 3 valid, 1 invalid, 1 unknown`."""
+    """Print the last line of several runs: `1 of 3 valid, 1 invalid, 1 unknown`."""
     if of < 2:
         return
     ends = Counter(ENDS.get(code, "failed") for code in codes)
@@ -83,7 +83,7 @@ def show_how_many_valid(codes: Sequence[int], of: int, console: Console) -> None
 
 
 def plain(line: str, style: str = "") -> Text:
-    """A line that may have anybody's words, without marks of `rich` and without what steers."""
+    """A line of any text, without markup of `rich` and control characters."""
     return Text(printable(line), style=style)
 
 
@@ -91,22 +91,22 @@ def _anomaly_table(anomalies: Mapping[str, Finding]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("anomaly", "seen", "forbidden", "demanded"):
         table.add_column(column, justify="right" if column == "seen" else "left")
-    for name, found in sorted(anomalies.items(), key=lambda row: not _broken(row[1])):
-        demand = found.demanded or ""
+    for name, anomaly in sorted(anomalies.items(), key=lambda row: not _broken(row[1])):
+        demand = anomaly.demanded or ""
         if demand:
-            demand += {True: "  met", False: "  NOT met", None: "  unknown"}[found.demand_met]
+            demand += {True: "  met", False: "  NOT met", None: "  unknown"}[anomaly.demand_met]
         table.add_row(
             plain(name),
-            f"{found.count:,}",
-            "yes" if found.forbidden else "no",
+            f"{anomaly.count:,}",
+            "yes" if anomaly.forbidden else "no",
             plain(demand),
-            style="red" if _broken(found) else None,
+            style="red" if _broken(anomaly) else None,
         )
     return table
 
 
-def _broken(found: Finding) -> bool:
-    return found.convicts or found.demand_met is False
+def _broken(anomaly: Finding) -> bool:
+    return anomaly.convicts or anomaly.demand_met is False
 
 
 def _window_table(report: Report, most: int = 12) -> Table:
@@ -138,7 +138,7 @@ def _window_table(report: Report, most: int = 12) -> Table:
 
 
 def shown(path: Path) -> str:
-    """A path as short as it can be from here."""
+    """A path, relative to the working directory where it is below."""
     with contextlib.suppress(ValueError):
         return str(path.relative_to(Path.cwd()))
     return str(path)

@@ -1,10 +1,10 @@
-"""What a shell may complete: scenarios, runs, backends and keys of `--set`.
+"""Completions for shells: scenarios, runs, backends and keys of `--set`.
 
     kafka-harness --install-completion        once, for the shell that it is called from
     kafka-harness run stu<TAB>                study-1  study-1-stream  study-1-sure …
 
-Each press of TAB starts the command: only names are looked at, no file is read, and nothing of what
-a command does is imported. Where nothing is offered, the shell completes files.
+Each press of TAB starts the command, so these functions read names only, no files, and import no
+command's modules. Without a completion the shell completes files.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ def runs(ctx: typer.Context, incomplete: str) -> list[str]:
     results = Path(ctx.params.get("results") or "results")
     scenario, slash, _ = incomplete.partition("/")
     if not slash:
-        found = sorted(path.parent.name for path in results.glob("*/latest"))
+        choices = sorted(path.parent.name for path in results.glob("*/latest"))
     else:
         names = sorted(path.parent.name for path in (results / scenario).glob("*/run.json"))
-        found = [f"{scenario}/{name}" for name in reversed(names) if name != "latest"]
-    return [name for name in found if name.startswith(incomplete)]
+        choices = [f"{scenario}/{name}" for name in reversed(names) if name != "latest"]
+    return [name for name in choices if name.startswith(incomplete)]
 
 
 def backends(incomplete: str) -> list[str]:

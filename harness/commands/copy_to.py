@@ -3,12 +3,12 @@
     --copy-to s3://bucket/nightly      the run's folder goes to s3://bucket/nightly/study-1/2026…-7
     --copy-to gs://bucket/nightly      Google's, and whatever else pyarrow has a file system for
     --copy-to file:///mnt/share        a folder
-    --copy-to ../share                 the same: what names no scheme is a folder's path
+    --copy-to ../share                 the same: without a scheme it is a folder's path
 
-Credentials come from the environment, as each store's own tools read them (AWS_ACCESS_KEY_ID, …); a
-store of one's own is named as pyarrow.fs.FileSystem.from_uri has it:
-s3://bucket/nightly?endpoint_override=minio:9000&scheme=http. A pod that has no lasting disk keeps
-its results this way.
+Credentials come from the environment, as each store's own tools read them (AWS_ACCESS_KEY_ID, …);
+other stores are named as in pyarrow.fs.FileSystem.from_uri:
+s3://bucket/nightly?endpoint_override=minio:9000&scheme=http. A pod without a lasting disk keeps its
+results this way.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Copies:
 def destination(uri: str) -> Copies:
     """The destination behind a URI, tried before anything starts. Raises StoreError.
 
-    What is in the URI is not repeated in the error: it may hold a password.
+    The error does not repeat the URI: it may hold a password.
     """
     try:
         if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", uri):
@@ -74,9 +74,9 @@ def destination(uri: str) -> Copies:
 
 
 def copy_run(run: RunFolder, copies: Copies | None, console: Console) -> int:
-    """Copy a run that has ended, where there is a destination for it; the exit code for that.
+    """Copy a run that has ended to the destination, if there is one; returns the exit code.
 
-    A copy that fails stops no other run: the original is there.
+    A copy that fails stops no other run: the original remains.
     """
     if copies is None:
         return KEPT

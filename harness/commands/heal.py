@@ -1,9 +1,9 @@
-"""kafka-harness heal: what a killed harness left in force is undone, by its record or by labels.
+"""kafka-harness heal: undoes what a killed harness left in force, by its undo record or by labels.
 
-A run's folder may be anybody's, so nothing that a file in it names is run, opened or reached unless
-the command line allows that very thing: `--allow command` the heal commands of its undo record,
-which are printed in full before; `--allow HOST:PORT` a cluster that is not ours. What is not
-allowed stays on record as outstanding. Beyond that only what bears the run's own mark is touched
+A run's folder may come from anywhere, so what its files name is run, opened or reached only where
+the command line allows it: `--allow command` the heal commands of its undo record, which are
+printed in full before; `--allow HOST:PORT` a cluster that is not ours. What is not allowed stays
+outstanding in the record. All else that is changed bears the run's own mark
 (harness.cluster.ownership).
 """
 
@@ -70,14 +70,14 @@ def heal(
     """
     from harness.cluster.ownership import Orphan
     from harness.host.unforeseen import details_go_to
-    from harness.model.runs.run_folder import errors_told, find_run
+    from harness.model.runs.run_folder import find_run, store_errors
     from harness.model.scenario import ScenarioError
 
     if (run is None) == (cluster is None):
         raise ScenarioError("heal: give either a run or --cluster NAME")
     if run is not None:
         folder = find_run(run, results)
-        with errors_told(folder.path), details_go_to(folder.path):
+        with store_errors(folder.path), details_go_to(folder.path):
             code = heal_run(folder, console, down=down, allow=allow or ())
         raise typer.Exit(code)
     orphan = Orphan(record=None, name=cluster, down=down)
@@ -119,26 +119,26 @@ def heal_run(folder: RunFolder, console: Console, *, down: bool, allow: Sequence
     nodes = record.model_dump(mode="json", include={"nodes"})["nodes"]
     enclosed = BACKENDS[record.backend].enclosed if record.backend in BACKENDS else False
     left = [_left(fault, nodes, enclosed=enclosed) for fault in outstanding]
-    waiting = [each for each in left if each.commands and each.verb not in allow]
-    allowed = [each for each in left if each.commands and each not in waiting]
-    for each in waiting:
-        for line in _asked_for(each, folder):
+    waiting = [entry for entry in left if entry.commands and entry.verb not in allow]
+    allowed = [entry for entry in left if entry.commands and entry not in waiting]
+    for entry in waiting:
+        for line in _commands_to_allow(entry, folder):
             _say(console, line)
-    for each in allowed:
-        for line in _carried_out(each):
+    for entry in allowed:
+        for line in _run_commands(entry):
             _say(console, line)
-        _written_down(folder, [each])
+        _record_healed(folder, [entry])
     orphan = Orphan(record=record, name=None, down=down, allowed=frozenset(allow))
     code = heal_cluster(record.backend, orphan, console)
-    _written_down(folder, [each for each in left if not each.commands])
+    _record_healed(folder, [entry for entry in left if not entry.commands])
     return FAILED if waiting else code
 
 
 def _left(
     fault: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]], *, enclosed: bool
 ) -> Left:
-    """What must be run for it: nothing for what ended with its namespaces, and for verbs that the
-    backend undoes; a verb that this version does not have is the backend's too."""
+    """A fault with its commands: none where it ended with its namespaces or the backend undoes it;
+    the backend also undoes verbs that this version does not have."""
     from harness.nemesis.verbs import VERBS
 
     verb = VERBS.get(fault["verb"])
@@ -150,8 +150,8 @@ def _left(
     )
 
 
-def _asked_for(left: Left, folder: RunFolder) -> Iterator[str]:
-    """What would have to be run, in full, and how to have it run."""
+def _commands_to_allow(left: Left, folder: RunFolder) -> Iterator[str]:
+    """Sentences: the commands that are not allowed, in full, and how to allow them."""
     from harness.commands.closing_table import shown
 
     for command in left.commands:
@@ -162,8 +162,8 @@ def _asked_for(left: Left, folder: RunFolder) -> Iterator[str]:
     )
 
 
-def _carried_out(left: Left) -> Iterator[str]:
-    """Run what is allowed; what was done. Raises ClusterError."""
+def _run_commands(left: Left) -> Iterator[str]:
+    """Run a fault's heal commands; sentences of what was done. Raises ClusterError."""
     from harness.nemesis.faults.command import finished
 
     for command in left.commands:
@@ -175,17 +175,17 @@ def _carried_out(left: Left) -> Iterator[str]:
         )
 
 
-def _written_down(folder: RunFolder, healed: Sequence[Left]) -> None:
+def _record_healed(folder: RunFolder, healed: Sequence[Left]) -> None:
     from harness.nemesis import undo_record
 
     if healed:
         record = undo_record.Undo(folder.path)
-        for each in healed:
-            record.undone(each.fault)
+        for fault in healed:
+            record.undone(fault.fault)
 
 
 def heal_cluster(backend: str, orphan: Orphan, console: Console) -> int:
-    """The same by what is left in the cluster itself, wherever its run was."""
+    """Undo what is left in the cluster itself, wherever its run was."""
     from harness.cluster.backends import BACKENDS
     from harness.model.scenario import ScenarioError
 

@@ -1,4 +1,4 @@
-"""kafka-harness import: somebody else's history made a run, and checked."""
+"""kafka-harness import: makes a run of somebody else's history, and checks it."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ def import_(  # each an option of the command
     from harness.foreign.folder import Wanted
     from harness.foreign.importing import import_files
 
-    told = {
+    stated = {
         "producer/acks": acks,
         "replication_factor": replication_factor,
         "topic/min.insync.replicas": min_insync_replicas,
         "defaults": defaults or None,
     }
-    known = read_about(about, {key: value for key, value in told.items() if value is not None})
+    facts = read_about(about, {key: value for key, value in stated.items() if value is not None})
     again = shlex.join(["kafka-harness", *sys.argv[1:]])
-    wanted = Wanted(name=name, results=results, command=again, about=known)
+    wanted = Wanted(name=name, results=results, command=again, about=facts)
     folder, summary = import_files(files, final or (), wanted)
     console.print(summary, markup=False)
     if no_check:

@@ -1,7 +1,7 @@
-"""kafka-harness new and schema: a commented scenario to start from, and what editors know it by.
+"""kafka-harness new and schema: writes a commented scenario to start from, and its JSON Schema.
 
-`new NAME` writes NAME.toml into the working directory, and the schema that its first line names
-beside it if there is none yet. Neither is ever overwritten.
+`new NAME` writes NAME.toml into the working directory, and beside it the schema that its first line
+names. Neither overwrites a file.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _resource(name: str) -> str:
 
 
 def _write(file: Path, text: str) -> None:
-    """A file that was not there."""
+    """Write a new file."""
     from harness.model.scenario import ScenarioError
 
     try:

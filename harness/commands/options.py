@@ -1,6 +1,6 @@
 """The options and arguments that several commands share, and where commands print.
 
-A pipe or a file has no width: what is printed there is not wrapped.
+Output to a pipe or a file is not wrapped.
 """
 
 from __future__ import annotations
@@ -183,10 +183,10 @@ WriteJob = Annotated[
 def settings(
     sets: list[str] | None, client_defaults: str | None = None, kafka: str = ""
 ) -> dict[str, Any]:
-    """What `--set` was given, by path; --client-defaults and --kafka are short for one each. Raises
+    """The values of `--set` by path, with those of --client-defaults and --kafka. Raises
     ScenarioError."""
     from harness.scenario.overrides import RELEASE, parse_override
 
     short = {"workload.client_defaults": client_defaults, RELEASE: kafka}
-    found = dict(parse_override(text) for text in sets or [])
-    return {**found, **{path: value for path, value in short.items() if value}}
+    given = dict(parse_override(text) for text in sets or [])
+    return {**given, **{path: value for path, value in short.items() if value}}

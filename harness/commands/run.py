@@ -1,10 +1,10 @@
-"""kafka-harness run: scenarios carried out, one after the other, and checked.
+"""kafka-harness run: carries out scenarios, one after the other, and checks them.
 
 `--matrix` runs every combination of some settings' values, and shows one table at the end.
 
     kafka-harness run my.toml --matrix producer.acks=1,all --matrix workload.rate=1,9 --repeat 5
 
-Cells take turns, so that a matrix cut short has something of each.
+Cells take turns, so that a matrix cut short has runs of each.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from harness.model.exit_codes import INTERRUPTED, worst
 if TYPE_CHECKING:
     from harness.commands.copy_to import Copies
     from harness.model.campaigns.matrix import Place
-    from harness.model.runs.ledger import Line
+    from harness.model.runs.ledger_line import Line
     from harness.scenario.prepare import Prepared
 
 
@@ -116,7 +116,7 @@ def run(
     if axes and no_check:
         raise typer.BadParameter("--matrix ends with what its runs were found to be: it checks")
     cells, given = cells_of(scenarios, axes), settings(sets, client_defaults, kafka)
-    one = Request(
+    request = Request(
         scenario="",
         seed=_any_seed() if seed is None else seed,
         backend=backend,
@@ -130,7 +130,7 @@ def run(
         keep=keep,
         allow=tuple(allow or ()),
     )
-    requests = [one.of(cell, number, given) for number in range(repeat) for cell in cells]
+    requests = [request.of(cell, number, given) for number in range(repeat) for cell in cells]
     prepared = prepare_runs(requests, console)
     copies = destination(copy_to) if copy_to else None
     if axes:
@@ -146,14 +146,14 @@ def _any_seed() -> int:
 
 
 def _with_releases(matrix: list[str] | None, kafka: str) -> tuple[list[str], str]:
-    """What is to be varied, several releases too, and the release of all runs otherwise."""
+    """The varied settings, with several releases of Kafka among them, and the one release else."""
     several = [f"cluster.kafka={kafka}"] if "," in kafka else []
     return [*(matrix or []), *several], "" if several else kafka
 
 
 def cells_of(scenarios: Sequence[str], matrix: Sequence[str]) -> list[Place]:
-    """The scenarios with every combination of what `--matrix` was given; without it the scenarios
-    as they are. Raises ScenarioError."""
+    """The scenarios with every combination of the values of `--matrix`; without it the scenarios as
+    they are. Raises ScenarioError."""
     from harness.model.campaigns.matrix import Place, places
     from harness.model.scenario import ScenarioError
     from harness.scenario.overrides import whole
@@ -182,7 +182,7 @@ def _values(path: str, text: str) -> Sequence[object]:
     whole_text = parse_value(text)
     if isinstance(whole_text, list):
         return whole_text
-    return [parse_value(each.strip(), path) for each in text.split(",") if each.strip()]
+    return [parse_value(item.strip(), path) for item in text.split(",") if item.strip()]
 
 
 def run_matrix(
@@ -193,8 +193,7 @@ def run_matrix(
     copies: Copies | None,
     console: Console,
 ) -> int:
-    """Carry out the runs, which take turns by cell, check them, and show the table; the worst exit
-    code."""
+    """Carry out the runs, cells in turn, check them, show the table; the worst exit code."""
     from harness.commands.campaigns.lines import line_of
     from harness.commands.carry_out import each_carried_out
     from harness.commands.closing_table import show_how_many_valid
@@ -215,7 +214,7 @@ def run_matrix(
 
 
 def _table(cells: Sequence[Place], lines: dict[str, list[Line]]) -> Table:
-    """A row for each cell: its scenario where there are several, its settings, what was seen."""
+    """A row for each cell: its scenario where there are several, its settings, its results."""
     from analysis.studies.matrix_rows import HEADS, row
     from harness.commands.closing_table import plain
     from harness.model.campaigns.matrix import short

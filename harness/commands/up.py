@@ -1,4 +1,4 @@
-"""`kafka-harness up`, inside the namespaces: a cluster, and a shell or command beside it."""
+"""kafka-harness up: starts a cluster, with a shell or command inside its network."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def up(
 
 
 def hold_up(prepared: Prepared, command: Sequence[str]) -> int:
-    """The scenario's cluster in the foreground until its shell or command, TERM or INT ends it.
-    Raises ScenarioError for a command that is no program."""
+    """Hold the scenario's cluster up until its shell or command ends, or TERM or INT comes. Raises
+    ScenarioError for a command that is no program."""
     from harness.host.namespaces import run_enclosed
     from harness.model.scenario import ScenarioError
     from harness.run.progress import Screen
@@ -93,9 +93,9 @@ def main() -> None:
     from harness.host.output import outlive_readers
     from harness.model.runs.run_folder import RunFolder
     from harness.model.runs.run_record import parse
-    from harness.run.interrupts import heed, stop_on_signals
+    from harness.run.interrupts import stop_on_signals, unblock_signals
     from harness.run.progress import Screen
-    from harness.run.suspects import explained
+    from harness.run.suspects import explanation
 
     outlive_readers()
     screen = Screen()
@@ -104,12 +104,12 @@ def main() -> None:
     folder.logs.mkdir(parents=True)
     record = parse(sys.argv[1])
     try:
-        heed()
+        unblock_signals()
         code = _held_up(record, folder, screen)
     except Stopped as stopped:
         sys.exit(interrupted(stopped.number))
     except (ClusterError, HostError) as error:
-        sentence, log = explained(error, str(error), "set-up", record, folder.logs)
+        sentence, log = explanation(error, str(error), "set-up", record, folder.logs)
         screen.error(sentence)
         if log:
             screen.say("`kafka-harness run` with the same settings keeps the nodes' logs")
@@ -143,25 +143,25 @@ def _print_addresses(cluster: Cluster, folder: RunFolder, screen: Screen) -> Non
 
 
 def _addresses(cluster: Cluster) -> dict[str, str]:
-    """What clients and tools are given, by its variable."""
+    """The addresses for clients and tools, by environment variable."""
     from harness.cluster.nodes import brokers, controllers, zookeepers
 
     nodes = cluster.nodes
-    found = {
+    variables = {
         "KAFKA": [n.endpoint for n in brokers(nodes)],
         "ZOOKEEPER": [n.endpoint for n in zookeepers(nodes)],
         "CONTROLLERS": [n.quorum_endpoint for n in controllers(nodes)],
     }
-    return {name: ",".join(endpoints) for name, endpoints in found.items() if endpoints}
+    return {name: ",".join(endpoints) for name, endpoints in variables.items() if endpoints}
 
 
 def _shell(cluster: Cluster, command: Sequence[str], screen: Screen) -> int:
-    """The command's exit code; a shell's is no news. Without a terminal there is no shell."""
+    """The command's exit code, a shell's not. Without a terminal there is no shell."""
     if not command and not sys.stdin.isatty():
         signal.pause()
         return VALID
     if not command:
-        # Ctrl-C belongs to the shell. Were it ignored, so it would be by all that the shell starts.
+        # Ctrl-C is for the shell. If it were ignored here, its programs would ignore it too.
         signal.signal(signal.SIGINT, lambda *_: None)
     environment = {
         **os.environ,
@@ -178,7 +178,7 @@ def _shell(cluster: Cluster, command: Sequence[str], screen: Screen) -> int:
 
 
 def _end(process: subprocess.Popen[bytes], name: str, screen: Screen) -> None:
-    """Tell a program to end and wait until it has; says so where that takes a moment."""
+    """Send a program a signal to end, and wait; prints that where it takes a moment."""
     process.terminate()
     try:
         process.wait(SILENT_S)

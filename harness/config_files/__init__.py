@@ -1,1 +1,2 @@
-"""Configuration files of the user's, as people have them: .properties, Spring, Compose, Strimzi."""
+"""Reads the user's configuration files, as people have them: .properties, Spring, Compose,
+Strimzi."""

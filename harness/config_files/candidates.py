@@ -1,7 +1,6 @@
-"""Which of those that a file has settings of is meant, and what is said of it.
+"""Chooses which service, profile or resource of a file is meant, and writes the notes on it.
 
-Services, profiles and resources that are equal but for ids and addresses are one; of others
-`FILE:NAME` says which.
+Those that are equal but for ids and addresses count as one; otherwise `FILE:NAME` says which.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ from harness.model.spelling import did_you_mean, is_known, known_end, most_of
 
 CLIENTS: Final = ("producer", "consumer")
 _NEARER = "what is nearer to the client wins, then what stands later"
-# What two nodes of one cluster differ in, or two instances of one service, beside what nobody uses.
+# Keys in which two nodes of one cluster, or two instances of one service, differ.
 _OF_ONE = ("broker.rack", "client.id", "client.rack", "process.roles")
-# What every broker has.
+# Keys that every broker has.
 _OF_A_BROKER = (
     "advertised.",
     "broker.id",
@@ -42,7 +41,7 @@ READABLE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """One of those that a file has settings of."""
+    """One service, profile or resource of a file that has settings."""
 
     name: str
     where: str  # "environment of the service kafka1"
@@ -58,7 +57,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """Which of those that a file has settings of is meant."""
+    """Which candidate of a file is meant."""
 
     path: Path
     name: str
@@ -66,22 +65,22 @@ class Choice:
     in_vain: Collection[str]
     known: Collection[str]
 
-    def of(self, found: list[Candidate]) -> FileSettings:
-        """The settings of that one. Raises ConfigFileError."""
+    def of(self, in_file: list[Candidate]) -> FileSettings:
+        """The settings of that candidate. Raises ConfigFileError."""
         path, whose = self.path, word_of(self.whose)
-        candidates = [each for each in found if each.settings] or [
-            each for each in found if each.wrong or each.unknown
+        candidates = [c for c in in_file if c.settings] or [
+            c for c in in_file if c.wrong or c.unknown
         ]
-        if not candidates and found and found[0].spring:
-            candidates = found[:1]  # of the other kind of client alone
-        names = [each.name for each in candidates]
+        if not candidates and in_file and in_file[0].spring:
+            candidates = in_file[:1]  # of the other kind of client alone
+        names = [c.name for c in candidates]
         if self.name:
-            candidates = [each for each in candidates if each.name == self.name]
+            candidates = [c for c in candidates if c.name == self.name]
         elif self.whose == "server":  # a tool beside the brokers has KAFKA_ names as well
-            elsewhere = [each for each in found if each.wrong]
-            candidates = [e for e in candidates if _is_broker(e)] or elsewhere or candidates
+            elsewhere = [c for c in in_file if c.wrong]
+            candidates = [c for c in candidates if _is_broker(c)] or elsewhere or candidates
         elif self.whose in CLIENTS:  # an application beside its brokers
-            candidates = [each for each in candidates if not _is_broker(each)] or candidates
+            candidates = [c for c in candidates if not _is_broker(c)] or candidates
         if not names:
             raise ConfigFileError(f"{path} has no settings of a {whose}: give {READABLE} that has")
         if not candidates:
@@ -93,23 +92,23 @@ class Choice:
             )
         if not self.name and candidates[0].first:
             candidates = candidates[:1]
-        if len({self._but_for_ids(each) for each in candidates}) > 1:
-            self._refuse_several([each.name for each in candidates])
-        return self._told(candidates[0])
+        if len({self._but_for_ids(c) for c in candidates}) > 1:
+            self._refuse_several([c.name for c in candidates])
+        return self._file_settings(candidates[0])
 
-    def _told(self, chosen: Candidate) -> FileSettings:
+    def _file_settings(self, chosen: Candidate) -> FileSettings:
         path = self.path
-        meant = [each for each in chosen.unknown if self._means(each.key)]
+        meant = [s for s in chosen.unknown if self._means(s.key)]
         unread = (
             *chosen.unread,
-            *(f"{each.key} (the application's)" for each in chosen.unknown if each not in meant),
+            *(f"{s.key} (the application's)" for s in chosen.unknown if s not in meant),
         )
-        note = f"{path}: {_count(len({each.key for each in chosen.settings}))} from {chosen.where}"
+        note = f"{path}: {_count(len({s.key for s in chosen.settings}))} from {chosen.where}"
         if unread:
             note += f"; not read: {', '.join(unread)}"
         settings, repeated = last_of_each(path, chosen.settings, _NEARER)
-        used = (each for each in settings if not is_known(each.key, self.in_vain))
-        assumed = {text: each.line for each in used for text in each.assumed}
+        used = (s for s in settings if not is_known(s.key, self.in_vain))
+        assumed = {text: s.line for s in used for text in s.assumed}
         taken = [
             f"{path}: {', '.join(f'{text} (line {line})' for text, line in assumed.items())}: no "
             "other file and no environment is read"
@@ -127,8 +126,8 @@ class Choice:
         )
 
     def _means(self, key: str) -> str | None:
-        """What a key below spring.kafka. that is not Spring's is meant to be; None: it is one of
-        the application's own."""
+        """The right name for a key below spring.kafka. that is not Spring's; None: it is the
+        application's own."""
         if right := spring.own_name(key):
             return right
         begin = f"{spring.BEGIN}{self.whose}."
@@ -149,22 +148,22 @@ class Choice:
                 f"{path} has several {whose}s that are called {names[0]}, with settings that "
                 "differ: leave one of them"
             )
-        several = ", ".join(f"{path}:{each}" for each in names)
+        several = ", ".join(f"{path}:{name}" for name in names)
         raise ConfigFileError(
             f"{path} has several {whose}s, with settings that differ: give one of {several}"
         )
 
     def _but_for_ids(self, candidate: Candidate) -> frozenset[tuple[str, str]]:
-        """What two of them must have alike to be one."""
+        """What two candidates must have in common to count as one."""
         return frozenset({("", str(bool(candidate.wrong)))}) | frozenset(
-            (each.key, each.value)
-            for each in {each.key: each for each in candidate.settings}.values()
-            if not is_known(each.key, _OF_ONE) and not is_known(each.key, self.in_vain)
+            (setting.key, setting.value)
+            for setting in {setting.key: setting for setting in candidate.settings}.values()
+            if not is_known(setting.key, _OF_ONE) and not is_known(setting.key, self.in_vain)
         )
 
 
 def _is_broker(candidate: Candidate) -> bool:
-    return any(is_known(each.key, _OF_A_BROKER) for each in candidate.settings)
+    return any(is_known(setting.key, _OF_A_BROKER) for setting in candidate.settings)
 
 
 def _count(number: int) -> str:
@@ -172,5 +171,5 @@ def _count(number: int) -> str:
 
 
 def word_of(whose: Whose) -> str:
-    """Whose settings those are, as a sentence has it."""
+    """The word for these settings' owner in a sentence."""
     return "broker" if whose == "server" else whose

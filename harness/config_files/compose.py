@@ -1,4 +1,4 @@
-"""Compose files: the `environment` of each service, a mapping or a list.
+"""Reads Compose files: the `environment` of each service, a mapping or a list.
 
 Source: the Compose Specification, "environment", "Interpolation".
 """
@@ -31,7 +31,7 @@ def is_compose(documents: list[Tree]) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """What a service sets."""
+    """A service and the variables that it sets."""
 
     name: str
     variables: list[Setting]

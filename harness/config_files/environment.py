@@ -1,7 +1,7 @@
-"""Environments of containers that configure Kafka: of a Compose service, or an env file.
+"""Reads environments of containers that configure Kafka, from a Compose service or an env file.
 
     KAFKA_MIN_INSYNC_REPLICAS=2          min.insync.replicas
-    KAFKA_CFG_LOG_DIRS=/data             log.dirs; where such names are, KAFKA_X is the image's own
+    KAFKA_CFG_LOG_DIRS=/data             log.dirs; beside such names KAFKA_X is the image's own
     KAFKA_A__B                           a-b
     KAFKA_A___B                          a_b
 
@@ -23,7 +23,7 @@ from harness.config_files.settings import ConfigFileError, Setting
 
 NO_OTHER_FILE = "no other file is read: write what it brings into this one"
 PREFIX, CFG = "KAFKA_", "KAFKA_CFG_"
-# What start scripts and images read themselves.
+# Variables that start scripts and images read themselves.
 _OF_SCRIPTS = re.compile(
     r"KAFKA_(OPTS|HEAP_OPTS|JVM_PERFORMANCE_OPTS|GC_LOG_OPTS|DEBUG|JMX_.*|(TOOLS_)?LOG4J_.*"
     r"|(KRAFT_)?CLUSTER_ID|ENABLE_KRAFT|VERSION"
@@ -36,17 +36,17 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def variables_of(path: Path, text: str) -> list[Setting] | None:
-    """The variables in an env file's text, as they are called there; None where it is none. Raises
+    """The variables in an env file's text, under their own names; None if it is no env file. Raises
     ConfigFileError."""
     bindings = list(parse_stream(StringIO(text)))
     names = [binding.key for binding in bindings if binding.key is not None]
-    kafkas = any(name.startswith((PREFIX, "SPRING_KAFKA_")) for name in names)
-    if not kafkas or not all(_NAME.fullmatch(name) for name in names):
+    has_kafka_names = any(name.startswith((PREFIX, "SPRING_KAFKA_")) for name in names)
+    if not has_kafka_names or not all(_NAME.fullmatch(name) for name in names):
         return None
-    found: dict[str, Setting] = {}
+    by_name: dict[str, Setting] = {}
 
     def lookup(name: str) -> str | None:
-        return found[name].value if name in found and not found[name].problem else None
+        return by_name[name].value if name in by_name and not by_name[name].problem else None
 
     resolver, variables = Resolver(dialect="compose", lookup=lookup), list[Setting]()
     for binding in bindings:
@@ -55,58 +55,60 @@ def variables_of(path: Path, text: str) -> list[Setting] | None:
             raise ConfigFileError(f"{path}, line {line}: not a line of an env file: write NAME=…")
         if binding.key is not None:
             value = "" if binding.value is None else binding.value
-            found[binding.key] = resolver.resolved(Setting(key=binding.key, value=value, line=line))
-            variables.append(found[binding.key])
+            by_name[binding.key] = resolver.resolved(
+                Setting(key=binding.key, value=value, line=line)
+            )
+            variables.append(by_name[binding.key])
     return variables
 
 
-def kafkas(variables: Sequence[Setting]) -> tuple[list[Setting], list[Setting]]:
-    """The settings that variables stand for, and the variables that the image reads itself."""
-    prefix = CFG if any(each.key.startswith(CFG) for each in variables) else PREFIX
+def kafka_settings(variables: Sequence[Setting]) -> tuple[list[Setting], list[Setting]]:
+    """Kafka's settings in these variables, and the variables that the image itself reads."""
+    prefix = CFG if any(var.key.startswith(CFG) for var in variables) else PREFIX
     settings, others = [], []
-    for each in variables:
-        if not each.key.startswith(prefix) or _OF_SCRIPTS.fullmatch(each.key):
-            others.append(each)
+    for var in variables:
+        if not var.key.startswith(prefix) or _OF_SCRIPTS.fullmatch(var.key):
+            others.append(var)
             continue
-        settings.append(replace(each, key=key_of(each.key.removeprefix(prefix)), name=each.key))
+        settings.append(replace(var, key=key_of(var.key.removeprefix(prefix)), name=var.key))
     return settings, others
 
 
 def sets_more(text: str) -> bool:
-    """Whether a command, or a variable of a JVM, sets what Kafka or Spring is configured by."""
+    """Whether a command, or a variable of a JVM, configures Kafka or Spring."""
     return _SETS_MORE.search(text) is not None
 
 
-def elsewhere(variables: Iterable[Setting]) -> list[str]:
-    """A sentence for each variable that holds settings of its own, which are not read."""
+def unread_sentences(variables: Iterable[Setting]) -> list[str]:
+    """A sentence for each variable whose value holds further settings, which are not read."""
     return [
-        f"line {each.line}: {each.key} is not read: write what it sets as variables of their own"
-        for each in variables
-        if each.key == "SPRING_APPLICATION_JSON" or sets_more(each.value)
+        f"line {var.line}: {var.key} is not read: write what it sets as variables of their own"
+        for var in variables
+        if var.key == "SPRING_APPLICATION_JSON" or sets_more(var.value)
     ]
 
 
-def profiles_in(path: Path, variables: Iterable[Setting]) -> list[str]:
-    """A note on each variable of a JVM's that makes profiles active."""
+def profile_notes(path: Path, variables: Iterable[Setting]) -> list[str]:
+    """A note on each JVM variable that makes profiles active."""
     return [
-        f"{path}, line {each.line}: {found[0]} in {each.key}: {NO_OTHER_FILE}"
-        for each in variables
-        if (found := _PROFILES.search(each.value))
+        f"{path}, line {var.line}: {profiles[0]} in {var.key}: {NO_OTHER_FILE}"
+        for var in variables
+        if (profiles := _PROFILES.search(var.value))
     ]
 
 
-def of_image(variables: Iterable[Setting]) -> list[str]:
-    """Those of them that begin as Kafka's do."""
-    return [each.key for each in variables if each.key.startswith((PREFIX, "CLUSTER_ID"))]
+def image_keys(variables: Iterable[Setting]) -> list[str]:
+    """The variables of these that begin as Kafka's do."""
+    return [var.key for var in variables if var.key.startswith((PREFIX, "CLUSTER_ID"))]
 
 
 def key_of(name: str) -> str:
-    """`MIN_INSYNC_REPLICAS` as Kafka has it."""
+    """Kafka's key for `MIN_INSYNC_REPLICAS`."""
     words = {"___": "_", "__": "-", "_": "."}
-    return re.sub("_{1,3}", lambda found: words[found[0]], name).lower()
+    return re.sub("_{1,3}", lambda match: words[match[0]], name).lower()
 
 
 def _lines_before(text: str) -> int:
-    """The empty lines and comments that the library counts to a binding."""
+    """The empty lines and comments that the library counts as part of a binding."""
     lead = re.match(r"\s*", text)
     return lead[0].count("\n") if lead else 0

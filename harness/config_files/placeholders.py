@@ -1,4 +1,4 @@
-"""`${…}` in a file's values: resolved from the file itself, or by the default that stands there.
+"""Resolves `${…}` in a file's values from the file itself, or by its default.
 
     spring     ${spring.application.name}-tx-    =>  orders-tx-   where the file has that key
                ${ACKS:all}                       =>  all
@@ -8,9 +8,9 @@
                $$ACKS                            =>  $ACKS
     either     ${ACKS}                           =>  an error, where the setting is used
 
-The environment of this process is never read: the experiment would be another one elsewhere. So a
-default that was taken is told.
-Source: Spring, "Property Placeholder"; the Compose Specification, "Interpolation".
+It never reads the environment of this process: the experiment would differ elsewhere. A note names
+each default that it takes. Source: Spring, "Property Placeholder"; the Compose Specification,
+"Interpolation".
 """
 
 from __future__ import annotations
@@ -39,32 +39,32 @@ _PROVIDED = re.compile(r"\$\{(\w+):[^}]+\}")
 
 
 class UnresolvedError(ValueError):
-    """A value whose text is not known; the message names what is missing, and the remedy."""
+    """A value is not known; the message names what is missing, and the remedy."""
 
 
 def template_in(value: str, providers: Collection[str] = ()) -> str | None:
-    """What of a value another tool would have to fill in; None: it is what it is. `providers`:
-    those that Kafka itself asks."""
-    found = (each[0] for each in _TEMPLATE.finditer(value))
-    return next((text for text in found if not is_provided(text, providers)), None)
+    """The part of a value that another tool would have to fill in; None if there is none.
+    `providers`: those that Kafka itself asks."""
+    templates = (match[0] for match in _TEMPLATE.finditer(value))
+    return next((text for text in templates if not is_provided(text, providers)), None)
 
 
 def is_provided(text: str, providers: Collection[str]) -> bool:
-    """Whether one of these providers puts a value in that place."""
-    asked = _PROVIDED.match(text)
-    return asked is not None and asked[1] in providers
+    """Whether one of these providers fills that placeholder."""
+    match = _PROVIDED.match(text)
+    return match is not None and match[1] in providers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolver:
-    """The placeholders of one file. `lookup`: a key's value there."""
+    """Resolves the placeholders of one file. `lookup`: a key's value there."""
 
     dialect: Dialect
     lookup: Lookup = lambda _: None
 
     def resolved(self, setting: Setting) -> Setting:
-        """The setting without placeholders; with the problem where that cannot be, which matters
-        only to who uses it."""
+        """The setting without placeholders; if that is impossible, with the problem, which matters
+        only where the setting is used."""
         if setting.problem:
             return setting
         try:
@@ -74,29 +74,29 @@ class Resolver:
             return replace(setting, problem=str(error))
 
     def _text(self, value: str) -> tuple[str, tuple[str, ...]]:
-        """The value without placeholders, and what stands in place of those that the file does not
+        """The value without placeholders, and the assumed values of those that the file does not
         know. Raises UnresolvedError."""
         assumed: list[str] = []
         compose = self.dialect == "compose"
         if compose:
             value = value.replace("$$", _DOLLAR)
         for _ in range(_MOST):
-            found = _INNERMOST[self.dialect].search(value)
-            if found is None:
+            match = _INNERMOST[self.dialect].search(value)
+            if match is None:
                 break
-            inside = found[found.lastindex or 0]
-            text, known = (self._of_compose if compose else self._of_spring)(inside, found[0])
-            assumed += [] if known else [f"{found[0].replace(_DOLLAR, '$$')} is {text or 'empty'}"]
-            value = value[: found.start()] + text + value[found.end() :]
+            inside = match[match.lastindex or 0]
+            text, known = (self._of_compose if compose else self._of_spring)(inside, match[0])
+            assumed += [] if known else [f"{match[0].replace(_DOLLAR, '$$')} is {text or 'empty'}"]
+            value = value[: match.start()] + text + value[match.end() :]
         if left := template_in(value):
             raise UnresolvedError(f"{left} is not resolved: write the value that it stands for")
         return value.replace(_DOLLAR, "$"), tuple(assumed)
 
     def _of_spring(self, inside: str, whole: str) -> tuple[str, bool]:
-        """What a placeholder stands for, and whether the file knows that."""
+        """The value of a placeholder, and whether the file knows it."""
         name, colon, default = inside.partition(":")
-        if (known := self.lookup(name)) is not None:
-            return known, True
+        if (value := self.lookup(name)) is not None:
+            return value, True
         if name.startswith("random."):  # Spring's own, another for each instance
             return "{index}", False
         if not colon:
@@ -112,12 +112,12 @@ class Resolver:
         if parts is None:
             raise UnresolvedError(f"{whole} is not a variable: write the value that it stands for")
         name, sign, word = parts[1], parts[2] or "", parts[3] or ""
-        known = self.lookup(name)
-        is_there = bool(known) if sign.startswith(":") else known is not None
+        value = self.lookup(name)
+        is_there = bool(value) if sign.startswith(":") else value is not None
         if sign.endswith("+"):
             return (word if is_there else ""), is_there
         if is_there:
-            return known or "", True
+            return value or "", True
         if sign.endswith("-"):
             return word, False
         raise UnresolvedError(

@@ -1,8 +1,8 @@
-"""Java's .properties files, by the library `javaproperties`: in UTF-8, with or without a byte order
-mark, or in Latin-1, as java.util.Properties has it.
+"""Reads Java's .properties files with the library `javaproperties`: UTF-8, with or without a byte
+order mark, or Latin-1, as java.util.Properties does.
 
-Spring's may hold several documents, parted by `#---` or `!---`: `documents`.
-Source: java.util.Properties.load; Spring Boot, "Working With Multi-Document Files".
+Spring's may hold several documents, separated by `#---` or `!---`: `documents`. Source:
+java.util.Properties.load; Spring Boot, "Working With Multi-Document Files".
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ def read_properties(path: Path) -> list[Setting]:
 
 
 def documents(path: Path, text: str) -> list[list[Setting]]:
-    """The same of the file's text, by Spring's documents: one where nothing parts them. Raises
-    ConfigFileError."""
-    found: list[list[Setting]] = [[]]
+    """The settings of the file's text for each of Spring's documents; one where nothing separates
+    them. Raises ConfigFileError."""
+    parts: list[list[Setting]] = [[]]
     line = 1
     try:
         for element in javaproperties.parse(text):
             if isinstance(element, javaproperties.KeyValue):
                 setting = Setting(key=element.key, value=element.value.strip(_BLANKS), line=line)
-                found[-1].append(setting)
+                parts[-1].append(setting)
             elif element.source.strip() in _PARTS:
-                found.append([])
+                parts.append([])
             line += element.source.count("\n")
     except javaproperties.InvalidUEscapeError as error:
         raise ConfigFileError(
             f"{path}, line {line}: {error.escape} is not a \\uXXXX escape: double the backslash"
         ) from None
-    return found
+    return parts
 
 
 def text_of(path: Path) -> str:

@@ -1,14 +1,14 @@
-"""A configuration file, read for what it is.
+"""Reads a configuration file, of whichever kind it is.
 
-    my.properties                  keys as Kafka has them
+    my.properties                  Kafka's own keys
     application.properties, .yml   Spring Boot's spring.kafka.*                for clients
     docker-compose.yml             a service's KAFKA_X, KAFKA_CFG_X            for brokers, clients
     kafka.env                      the same variables, a line each             for brokers, clients
     strimzi.yaml                   spec.kafka.config of a Kafka                for brokers
     topic.yaml                     spec of a KafkaTopic                        for the topic
 
-Where a file has several of them (services, profiles, resources) that differ in more than ids and
-addresses, `FILE:NAME` says which. One note tells what was taken from where.
+If a file has several services, profiles or resources that differ in more than ids and addresses,
+`FILE:NAME` says which. A note says what was read from where.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _YAML, _NOT_YAML = (".yml", ".yaml", ".json"), (".properties", ".env")
 def read_config_file(
     given: Path, whose: Whose, in_vain: Collection[str] = (), known: Collection[str] = ()
 ) -> FileSettings:
-    """What a file says of these clients, brokers or of the topic. `in_vain`: keys in which two of
-    them may differ, and be one all the same; `known`: what no key of an application's own ends in.
-    Raises ConfigFileError for a file that is of another kind, or has several of them."""
-    path, name = _parted(given)
+    """The settings of a file for these clients, for brokers or for the topic. `in_vain`: keys
+    without effect, in which two candidates may differ; `known`: an application's own keys end in
+    none of these. Raises ConfigFileError for a file of another kind, or with several candidates."""
+    path, name = _path_and_name(given)
     text = text_of(path)  # once: it may be a pipe
     choice = Choice(path=path, name=name, whose=whose, in_vain=in_vain, known=known)
     if (trees := _trees(path, text)) is not None:
@@ -51,12 +51,12 @@ def read_config_file(
         return choice.of(_of_profiles(path, parts, whose))
     if name:
         raise ConfigFileError(f"{path} is a .properties file, and has nothing called {name}")
-    settings, notes = last_of_each(path, (each for part in parts for each in part))
+    settings, notes = last_of_each(path, (s for part in parts for s in part))
     return FileSettings(path=path, settings=tuple(settings), notes=tuple(notes))
 
 
-def _parted(given: Path) -> tuple[Path, str]:
-    """FILE and NAME."""
+def _path_and_name(given: Path) -> tuple[Path, str]:
+    """FILE and NAME of `FILE:NAME`."""
     head, colon, name = str(given).rpartition(":")
     if colon and not given.exists() and Path(head).is_file():
         return Path(head), name
@@ -64,8 +64,8 @@ def _parted(given: Path) -> tuple[Path, str]:
 
 
 def _trees(path: Path, text: str) -> list[Tree] | None:
-    """The documents of a YAML file; None for one that neither its name nor what it says makes
-    one. Raises ConfigFileError."""
+    """The documents of a YAML file; None if neither its name nor its content is YAML. Raises
+    ConfigFileError."""
     if path.suffix.lower() in _YAML:
         return read_yaml(path, text)
     if path.suffix.lower() in _NOT_YAML:
@@ -74,14 +74,14 @@ def _trees(path: Path, text: str) -> list[Tree] | None:
         trees = read_yaml(path, text)
     except ConfigFileError:
         return None
-    nested = (each for tree in trees if isinstance(tree, dict) for each in tree.values())
-    return trees if any(isinstance(each, dict | list) for each in nested) else None
+    nested = (value for tree in trees if isinstance(tree, dict) for value in tree.values())
+    return trees if any(isinstance(value, dict | list) for value in nested) else None
 
 
 def _in_yaml(path: Path, trees: list[Tree], whose: Whose) -> list[Candidate]:
     if compose.is_compose(trees) and whose != "topic":
         services = compose.services(path, trees)
-        return [_of_variables(path, each, whose) for each in services]
+        return [_of_variables(path, service, whose) for service in services]
     if strimzi.resources(trees):
         return _of_strimzi(path, trees, whose)
     parts = [spring.flat(tree) for tree in trees]
@@ -101,25 +101,25 @@ def _of_strimzi(path: Path, trees: list[Tree], whose: Whose) -> list[Candidate]:
         raise ConfigFileError(
             f"{path}: a resource of Strimzi has no {whose}'s settings: give the {whose}'s own file"
         )
-    kind, place, found = kinds[whose]
+    kind, place, read = kinds[whose]
     return [
         Candidate(name=name, where=f"{place} of the {kind} {name}", settings=settings)
-        for name, settings in found(path, trees)
+        for name, settings in read(path, trees)
     ]
 
 
 def _of_variables(path: Path, service: compose.Service, whose: Whose) -> Candidate:
     name, variables, wrong = service.name, service.variables, service.wrong
     where = f"environment of the service {name}" if name else "its variables"
-    wrong = (*wrong, *environment.elsewhere(variables))
+    wrong = (*wrong, *environment.unread_sentences(variables))
     if whose in CLIENTS and any(v.key.startswith("SPRING_") for v in variables):
         settings = spring.of_variables(variables)
-        notes = (*environment.profiles_in(path, variables), *_untold(path, settings))
+        notes = (*environment.profile_notes(path, variables), *_other_file_notes(path, settings))
         return replace(_of_spring(name, where, settings, whose), wrong=wrong, notes=notes)
-    settings, others = environment.kafkas(variables)
-    unread = tuple(f"{each} (of the image)" for each in environment.of_image(others))
+    settings, others = environment.kafka_settings(variables)
+    unread = tuple(f"{key} (of the image)" for key in environment.image_keys(others))
     if whose == "server" and any(
-        each.key == "process.roles" and each.value == "controller" for each in settings
+        s.key == "process.roles" and s.value == "controller" for s in settings
     ):
         settings, wrong = [], ()  # a controller is no broker
     return Candidate(
@@ -138,47 +138,46 @@ def _of_profiles(path: Path, parts: list[list[Setting]], whose: Whose) -> list[C
         settings, notes = last_of_each(path, part)
         once.append(settings)
         repeated += notes
-    found, unread = spring.profiles(once)
+    by_profile, unread = spring.profiles(once)
     notes = [
-        f"{path}, line {each.line}: {each.key}={each.value}: what holds on that condition is not "
+        f"{path}, line {s.line}: {s.key}={s.value}: what holds on that condition is not "
         "read: only a profile's name, !name and lists of these are understood"
-        for each in unread
+        for s in unread
     ]
     return [
         replace(
             _of_spring(
                 name,
-                f"{spring.BEGIN}*" + ("" if len(found) == 1 else f" of the profile {name}"),
+                f"{spring.BEGIN}*" + ("" if len(by_profile) == 1 else f" of the profile {name}"),
                 all_,
                 whose,
             ),
-            notes=(*repeated, *notes, *_untold(path, all_)),
+            notes=(*repeated, *notes, *_other_file_notes(path, all_)),
             first=spring.names_active(once),
         )
-        for name, all_ in found.items()
+        for name, all_ in by_profile.items()
     ]
 
 
-def _untold(path: Path, settings: list[Setting]) -> list[str]:
+def _other_file_notes(path: Path, settings: list[Setting]) -> list[str]:
     """A note on each setting that makes Spring read other files."""
     return [
-        f"{path}, line {each.line}: {each.name or each.key}={each.value}: "
-        f"{environment.NO_OTHER_FILE}"
-        for each in settings
-        if spring.reads_more(each)
+        f"{path}, line {s.line}: {s.name or s.key}={s.value}: {environment.NO_OTHER_FILE}"
+        for s in settings
+        if spring.reads_more(s)
     ]
 
 
 def _of_spring(name: str, where: str, settings: list[Setting], whose: Whose) -> Candidate:
     own, others = spring.clients(settings, whose)
     begin = f"{spring.BEGIN}{whose}."
-    unread = [each for each in others if each.key.lower().startswith(spring.BEGIN)]
-    unknown = [e for e in unread if e.key.lower().startswith(begin) or not spring.is_own(e.key)]
+    unread = [s for s in others if s.key.lower().startswith(spring.BEGIN)]
+    unknown = [s for s in unread if s.key.lower().startswith(begin) or not spring.is_own(s.key)]
     other = ("producer.", "consumer.")
     rest = [
-        each.key
-        for each in unread
-        if each not in unknown and not each.key.removeprefix(spring.BEGIN).startswith(other)
+        s.key
+        for s in unread
+        if s not in unknown and not s.key.removeprefix(spring.BEGIN).startswith(other)
     ]
     return Candidate(
         name=name,
@@ -186,6 +185,6 @@ def _of_spring(name: str, where: str, settings: list[Setting], whose: Whose) -> 
         settings=own,
         unread=tuple(f"{key} (Spring's own)" for key in rest),
         unknown=tuple(unknown),
-        strays=tuple(each for each in others if each not in unread),
+        strays=tuple(s for s in others if s not in unread),
         spring=True,
     )

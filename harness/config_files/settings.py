@@ -1,9 +1,9 @@
-"""What a configuration file of the user's says: its settings, each with its line.
+"""The settings of a user's configuration file, each with its line.
 
     Setting(key="min.insync.replicas", value="2", line=17, name="KAFKA_MIN_INSYNC_REPLICAS")
 
-Also what is done alike with all of them: errors that name file, line and remedy, all of a file's at
-once; notes on keys that have no effect; classes that are not Kafka's own.
+Also what all kinds of files share: errors that name file, line and remedy, all of a file at once;
+notes on keys without effect; classes that are not Kafka's own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from harness.model import spelling
 
-# Of whom a file is asked: the options --producer-config, --consumer-config, --server-properties and
+# Whose settings a file has: --producer-config, --consumer-config, --server-properties,
 # --topic-config.
 Whose = Literal["producer", "consumer", "server", "topic"]
 
@@ -47,14 +47,14 @@ class Setting:
     assumed: tuple[str, ...] = ()  # "${X:1} is 1": what the file itself does not know
 
     @property
-    def told(self) -> str:
-        """The key as a sentence has it: `KAFKA_ACKS (acks)`."""
+    def label(self) -> str:
+        """The key in a sentence: `KAFKA_ACKS (acks)`."""
         return f"{self.name} ({self.key})" if self.name else self.key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSettings:
-    """What a file says of whom it was asked of; each key once."""
+    """The settings that a file has for one kind of reader; each key once."""
 
     path: Path
     settings: tuple[Setting, ...]
@@ -67,22 +67,22 @@ class FileSettings:
         """`FILE, line N`."""
         return f"{self.path}, line {setting.line}"
 
-    def found(self, setting: Setting) -> str:
+    def where(self, setting: Setting) -> str:
         """`FILE, line N: KEY`."""
-        return f"{self.place(setting)}: {setting.told}"
+        return f"{self.place(setting)}: {setting.label}"
 
 
 def last_of_each(
     path: Path, settings: Iterable[Setting], why: str = "the last line of a repeated key counts"
 ) -> tuple[list[Setting], list[str]]:
-    """Each key as the last setting has it, and a note on each that is there before. `why` the last
-    one counts: as Java reads a .properties file."""
+    """The last setting of each key, and a note on each earlier one. `why` the last one counts: as
+    Java reads a .properties file."""
     last: dict[str, Setting] = {}
     notes = []
     for setting in settings:
         if first := last.pop(setting.key, None):
             notes.append(
-                f"{path}, line {setting.line}: {setting.told} replaces that of line {first.line}: "
+                f"{path}, line {setting.line}: {setting.label} replaces that of line {first.line}: "
                 f"{why}"
             )
         last[setting.key] = setting
@@ -98,20 +98,21 @@ def listed(sentences: Iterable[str]) -> str:
 
 
 def reason_for(key: str, reasons: Mapping[str, str]) -> str | None:
-    """Why a key is treated otherwise; one in `reasons` that ends in a dot stands for all keys that
-    begin so."""
-    return next((why for each, why in reasons.items() if spelling.is_known(key, (each,))), None)
+    """The reason for a key's treatment; a final dot in `reasons` stands for all keys that begin
+    so."""
+    return next((why for begin, why in reasons.items() if spelling.is_known(key, (begin,))), None)
 
 
 def foreign_class(settings: Mapping[str, Any]) -> str | None:
-    """A class in these settings that is not Kafka's or ZooKeeper's own, and may have its own keys;
-    None if there is none."""
+    """A configured class that is not Kafka's or ZooKeeper's own, and may have its own keys; None if
+    there is none."""
     named = (name for key, value in settings.items() for name in classes_in(key, value))
     return next((name for name in named if not name.startswith(_APACHES)), None)
 
 
 def classes_in(key: str, value: object, *, is_known: bool = False) -> list[str]:
-    """The classes that a setting names. `is_known`: Kafka looks for whatever stands there."""
+    """The classes that a setting names. `is_known`: Kafka takes any value of this key for a
+    class."""
     if not (is_known or _NAMES_A_CLASS.search(key)):
         return []
     names = [name for part in str(value).split(",") if (name := part.strip())]
@@ -119,9 +120,9 @@ def classes_in(key: str, value: object, *, is_known: bool = False) -> list[str]:
 
 
 def left_out_note(path: Path, left_out: Mapping[str, str]) -> list[str]:
-    """One note that names every key that a file has in vain, by reason; never a value."""
+    """One note that names every key of a file without effect, by reason; never a value."""
     by_reason: dict[str, list[str]] = {}
     for key, reason in left_out.items():
         by_reason.setdefault(reason, []).append(key)
-    told = [f"{', '.join(keys)} ({reason})" for reason, keys in by_reason.items()]
-    return [f"{path}: left out: {'; '.join(told)}"] if told else []
+    parts = [f"{', '.join(keys)} ({reason})" for reason, keys in by_reason.items()]
+    return [f"{path}: left out: {'; '.join(parts)}"] if parts else []

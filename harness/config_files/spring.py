@@ -1,16 +1,16 @@
-"""Spring Boot's configuration: `spring.kafka.*` of an application.properties or application.yml.
+"""Reads Spring Boot's `spring.kafka.*` of an application.properties or application.yml.
 
     spring.kafka.producer.batch-size=64KB                       batch.size=65536
     spring.kafka.consumer.fetch-max-wait=5s                     fetch.max.wait.ms=5000
     spring.kafka.producer.properties.delivery.timeout.ms=9000   delivery.timeout.ms=9000
     spring.kafka.properties.client.dns.lookup=…                 of both kinds of client
 
-The later wins: `spring.kafka.properties.*`, `spring.kafka.producer.*`, its `properties.*`. Names
-are relaxed (batchSize, batch_size; not batch.size, whose dot is a level), durations count in ms and
-sizes in bytes where no unit is told.
+Later ones win: `spring.kafka.properties.*`, `spring.kafka.producer.*`, its `properties.*`. Names
+are relaxed (batchSize, batch_size; not batch.size, whose dot is a level). Without a unit durations
+are ms and sizes bytes.
 
-Of the conditions of a document a profile's name, `!name` and lists of these are understood.
-Source: Spring Boot 3, KafkaProperties; "Relaxed Binding", "Converting Durations", "… Data Sizes".
+Of a document's conditions it understands a profile's name, `!name` and lists of these. Source:
+Spring Boot 3, KafkaProperties; "Relaxed Binding", "Converting Durations", "… Data Sizes".
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _OTHER_FILES = (
     "spring.config.additional-location",
 )
 _PLATFORM = "spring.config.activate.on-cloud-platform"
-# What it has below spring.kafka. beside the two kinds of client.
+# Spring's keys below spring.kafka. besides the two kinds of client.
 _OTHERS = (
     *("admin", "bootstrap-servers", "client-id", "jaas", "listener", "properties", "retry"),
     *("security", "ssl", "streams", "template"),
@@ -47,7 +47,7 @@ _ISO = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)
 
 
 def _word(value: str) -> str:
-    """An enumeration's, as Kafka spells it."""
+    """An enumeration's value as Kafka spells it."""
     return value.lower().replace("-", "_")
 
 
@@ -63,22 +63,22 @@ def _duration(value: str) -> str:
     if (iso := _ISO.fullmatch(value)) and any(iso.groups()):
         days, hours, minutes, seconds = (float(part or 0) for part in iso.groups())
         return str(round((((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000))
-    found = re.fullmatch(r"(\d+)([a-zA-Z]+)", value)
-    if found is None or found[2].lower() not in _UNITS_MS:
+    match = re.fullmatch(r"(\d+)([a-zA-Z]+)", value)
+    if match is None or match[2].lower() not in _UNITS_MS:
         raise ValueError(f"{value} is not a duration: write 500ms, 5s or PT5S")
-    return str(round(int(found[1]) * _UNITS_MS[found[2].lower()]))
+    return str(round(int(match[1]) * _UNITS_MS[match[2].lower()]))
 
 
 def _size(value: str) -> str:
-    found = re.fullmatch(r"(\d+)([A-Za-z]*)", value)
-    if found is None or (found[2] or "B").upper() not in _BYTES:
+    match = re.fullmatch(r"(\d+)([A-Za-z]*)", value)
+    if match is None or (match[2] or "B").upper() not in _BYTES:
         raise ValueError(f"{value} is not a size: write 65536, 64KB or 1MB")
-    return str(int(found[1]) * _BYTES[(found[2] or "B").upper()])
+    return str(int(match[1]) * _BYTES[(match[2] or "B").upper()])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Own:
-    """A key that Spring has a name of its own for."""
+    """Kafka's key for a key that Spring names itself, and how to write its value plainly."""
 
     kafka: str
     plain: Callable[[str], str] = str
@@ -120,36 +120,37 @@ _KEYS: dict[str, dict[str, _Own]] = {
 
 
 def own_name(key: str) -> str | None:
-    """Spring's own name that an unknown one below spring.kafka. is a slip of; None where it is
-    none's."""
+    """Spring's own name for a misspelled key below spring.kafka.; None if it resembles none."""
     first, dot, rest = key[len(BEGIN) :].partition(".")
     for role, keys in _KEYS.items():
         if first == role:
-            found = slip(rest, keys)
-            return found and f"{BEGIN}{role}.{found}"
+            right = slip(rest, keys)
+            return right and f"{BEGIN}{role}.{right}"
         if first in keys:
             return f"{BEGIN}{role}.{first}"
-    found = slip(first, (*_KEYS, *_OTHERS))
-    return found and f"{BEGIN}{found}{dot}{rest}"
+    right = slip(first, (*_KEYS, *_OTHERS))
+    return right and f"{BEGIN}{right}{dot}{rest}"
 
 
 def is_own(key: str) -> bool:
-    """Whether Spring has keys of that beginning below spring.kafka."""
+    """Whether Spring has keys below spring.kafka. that begin like this one."""
     first = _relaxed(key)[len(BEGIN) :].partition(".")[0]
-    return first.partition("[")[0] in {_relaxed(each) for each in (*_KEYS, *_OTHERS)}
+    return first.partition("[")[0] in {_relaxed(own) for own in (*_KEYS, *_OTHERS)}
 
 
 def is_spring(settings: Iterable[Setting]) -> bool:
-    """Whether such keys are there."""
-    return any(_relaxed(each.key).startswith((BEGIN, "springkafka")) for each in settings)
+    """Whether any of these keys is Spring's for Kafka."""
+    return any(_relaxed(s.key).startswith((BEGIN, "springkafka")) for s in settings)
 
 
 def of_variables(variables: Iterable[Setting]) -> list[Setting]:
-    """SPRING_KAFKA_PRODUCER_BATCHSIZE and …_BATCH_SIZE as spring.kafka.producer.batch-size; all
-    others as they are."""
+    """The variables with SPRING_KAFKA_PRODUCER_BATCHSIZE and …_BATCH_SIZE as
+    spring.kafka.producer.batch-size; all others unchanged."""
     return [
-        replace(each, key=_of_variable(each.key)) if each.key.startswith("SPRING_") else each
-        for each in variables
+        replace(variable, key=_of_variable(variable.key))
+        if variable.key.startswith("SPRING_")
+        else variable
+        for variable in variables
     ]
 
 
@@ -165,7 +166,7 @@ def _of_variable(name: str) -> str:
 
 
 def flat(document: Tree) -> list[Setting]:
-    """A YAML document as .properties would have it: `on` is true there, 30_000 a number."""
+    """A YAML document as .properties would write it: `on` becomes true, 30_000 a number."""
     return list(_flat("", document))
 
 
@@ -173,7 +174,7 @@ def _flat(path: str, tree: Any) -> Iterator[Setting]:
     if isinstance(tree, dict):
         for key, value in tree.items():
             yield from _flat(f"{path}.{key}" if path else str(key), value)
-    elif isinstance(tree, list) and all(isinstance(each, Text) for each in tree):
+    elif isinstance(tree, list) and all(isinstance(item, Text) for item in tree):
         line = tree[0].line if tree else 0
         yield Setting(key=path, value=",".join(tree), line=line)
     elif isinstance(tree, list):
@@ -184,12 +185,12 @@ def _flat(path: str, tree: Any) -> Iterator[Setting]:
 
 
 def profiles(documents: list[list[Setting]]) -> tuple[dict[str, list[Setting]], list[Setting]]:
-    """The settings by profile, `default` without any: what holds always, then what it adds. And
-    the conditions that are not understood, whose documents are not read."""
+    """The settings by profile, `default` if there is none: those that always hold, then the
+    profile's own. And the conditions that are not understood; their documents are not read."""
     named: list[tuple[str, list[Setting]]] = []
     unread: list[Setting] = []
     for document in documents:
-        by_name = {_relaxed(each.key): each for each in document}
+        by_name = {_relaxed(s.key): s for s in document}
         asked = next((by_name[_relaxed(key)] for key in _PROFILE if _relaxed(key) in by_name), None)
         other = by_name.get(_relaxed(_PLATFORM))
         if asked and set(asked.value) & set("&()"):
@@ -199,17 +200,17 @@ def profiles(documents: list[list[Setting]]) -> tuple[dict[str, list[Setting]], 
         else:
             named.append((asked.value if asked else "", document))
     names = {name for asked, _ in named for name in re.findall(r"[^\s!,|]+", asked)}
-    always = [each for asked, document in named if not asked for each in document]
+    always = [s for asked, document in named if not asked for s in document]
     first = _words(always, *_ACTIVE) or {DEFAULT}
     return {
-        name: [each for asked, document in named if _holds(asked, active) for each in document]
+        name: [s for asked, document in named if _holds(asked, active) for s in document]
         for name in (DEFAULT, *sorted(names - {DEFAULT}))
         for active in [_with_groups(always, first if name == DEFAULT else {name})]
     }, unread
 
 
 def names_active(documents: list[list[Setting]]) -> bool:
-    """Whether a file says itself which profiles are active."""
+    """Whether a file itself says which profiles are active."""
     return any(_words(document, *_ACTIVE) for document in documents)
 
 
@@ -219,10 +220,10 @@ def reads_more(setting: Setting) -> bool:
 
 
 def _words(settings: Iterable[Setting], *keys: str) -> set[str]:
-    """The profiles that these keys list; a list in YAML too."""
+    """The profiles that these keys list, also as a YAML list."""
     begins = tuple(_relaxed(key) for key in keys)
-    found = (each.value for each in settings if _relaxed(each.key).partition("[")[0] in begins)
-    return {word.strip() for value in found for word in value.split(",") if word.strip()}
+    values = (s.value for s in settings if _relaxed(s.key).partition("[")[0] in begins)
+    return {word.strip() for value in values for word in value.split(",") if word.strip()}
 
 
 def _with_groups(settings: list[Setting], active: set[str]) -> set[str]:
@@ -239,28 +240,28 @@ def _holds(asked: str, active: set[str]) -> bool:
 
 
 def clients(settings: list[Setting], role: str) -> tuple[list[Setting], list[Setting]]:
-    """A kind of client's settings in Kafka's names, of which the later wins; and the keys that are
-    not read."""
-    known = {_relaxed(each.key): each.value for each in settings}
+    """The settings of one kind of client in Kafka's names, the later ones winning; and the keys
+    that are not read."""
+    by_name = {_relaxed(s.key): s.value for s in settings}
 
     def lookup(name: str) -> str | None:
-        return known.get(_relaxed(name))
+        return by_name.get(_relaxed(name))
 
     resolver = Resolver(dialect="spring", lookup=lookup)
     layers: tuple[list[Setting], ...] = ([], [], [], [])
     others = []
-    for each in settings:
-        place = _place(each.key, role)
+    for s in settings:
+        place = _place(s.key, role)
         if place is None:
-            others.append(each)
+            others.append(s)
             continue
         layer, kafka, plain = place
-        layers[layer].append(_as_kafkas(resolver.resolved(each), kafka, plain))
-    return [each for layer in layers for each in layer], others
+        layers[layer].append(_as_kafkas(resolver.resolved(s), kafka, plain))
+    return [s for layer in layers for s in layer], others
 
 
 def _as_kafkas(setting: Setting, key: str, plain: Callable[[str], str]) -> Setting:
-    """Under Kafka's name, the value as Kafka has it; with the problem where that cannot be."""
+    """The setting under Kafka's name with Kafka's value, or with the problem if it has none."""
     own = replace(setting, key=key, name=setting.key)
     if own.problem:
         return own
@@ -271,8 +272,8 @@ def _as_kafkas(setting: Setting, key: str, plain: Callable[[str], str]) -> Setti
 
 
 def _place(key: str, role: str) -> tuple[int, str, Callable[[str], str]] | None:
-    """In which layer a key stands, Kafka's name for it, and how its value is made plain; None: it
-    is not this client's."""
+    """A key's layer, Kafka's name for it, and how to write its value plainly; None: it is not this
+    client's."""
     private = re.fullmatch(rf"{BEGIN}(?:{role}\.)?(ssl\..+|jaas\..+)", key, re.IGNORECASE)
     if private:
         return 0, private[1].replace("jaas.", "sasl.jaas."), str
@@ -291,7 +292,7 @@ def _place(key: str, role: str) -> tuple[int, str, Callable[[str], str]] | None:
 
 
 def _in_map(key: str, begin: str) -> str | None:
-    """A key of a map of Kafka's own names: `…properties.acks`, `…properties[acks]`."""
+    """A key of a map with Kafka's own names: `…properties.acks`, `…properties[acks]`."""
     if not key.lower().startswith(begin):
         return None
     rest = key[len(begin) :]
@@ -303,5 +304,5 @@ def _in_map(key: str, begin: str) -> str | None:
 
 
 def _relaxed(key: str) -> str:
-    """Spellings that Spring takes for the same have the same."""
+    """The same text for all spellings that Spring treats as equal."""
     return re.sub(r"[-_]", "", key).lower()

@@ -1,10 +1,10 @@
-"""Strimzi's resources: `spec.kafka.config` of a Kafka, `spec` of a KafkaTopic.
+"""Reads Strimzi's resources: `spec.kafka.config` of a Kafka, `spec` of a KafkaTopic.
 
     kind: KafkaTopic
     spec: {partitions: 3, replicas: 2, config: {min.insync.replicas: 2}}
 
-Of a topic, `partitions` and `replicas` come as they are called there, in front of its own keys.
-Source: Strimzi, "Custom resource API Reference".
+A topic's `partitions` and `replicas` keep their names and come before its config. Source: Strimzi,
+"Custom resource API Reference".
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ PARTITIONS, REPLICAS = "partitions", "replicas"
 
 def resources(documents: list[Tree]) -> list[dict[Any, Any]]:
     """The file's resources of Strimzi."""
-    found = []
+    trees = []
     for tree in documents:
         if isinstance(tree, dict):
             items = tree.get(Text("items"))
-            found += [each for each in (items if isinstance(items, list) else [tree]) if _is(each)]
-    return found
+            trees += [item for item in (items if isinstance(items, list) else [tree]) if _is(item)]
+    return trees
 
 
 def _is(tree: Any) -> bool:
@@ -52,21 +52,21 @@ def topics(path: Path, documents: list[Tree]) -> Iterator[tuple[str, list[Settin
 
 
 def _specs(documents: list[Tree], kind: str) -> Iterator[tuple[str, dict[Any, Any]]]:
-    for each in resources(documents):
-        metadata, spec = each.get(Text("metadata")), each.get(Text("spec"))
-        if each.get(Text("kind")) == kind and isinstance(spec, dict):
+    for resource in resources(documents):
+        metadata, spec = resource.get(Text("metadata")), resource.get(Text("spec"))
+        if resource.get(Text("kind")) == kind and isinstance(spec, dict):
             name = metadata.get(Text("name"), "") if isinstance(metadata, dict) else ""
             yield str(name), spec
 
 
 def _settings(path: Path, config: Any) -> list[Setting]:
-    found = []
+    settings = []
     for key, value in config.items() if isinstance(config, dict) else ():
-        if isinstance(value, list) and value and all(isinstance(e, Text) for e in value):
+        if isinstance(value, list) and value and all(isinstance(item, Text) for item in value):
             text = ",".join(value)  # as the topic operator has it
-            found.append(Setting(key=str(key), value=text, line=value[0].line))
+            settings.append(Setting(key=str(key), value=text, line=value[0].line))
             continue
         if not isinstance(value, Text):
             raise ConfigFileError(f"{path}, line {key.line}: {key} is no text or number")
-        found.append(Setting(key=str(key), value=str(value), line=value.line))
-    return found
+        settings.append(Setting(key=str(key), value=str(value), line=value.line))
+    return settings

@@ -1,9 +1,9 @@
-"""YAML whose scalars stay texts, each with its line.
+"""Reads YAML with scalars as texts, each with its line.
 
     version: 3.10    =>  "3.10", not 3.1
     enabled: on      =>  "on", not True
 
-Anchors and `<<` work as YAML has them. A key that is there twice in one mapping is an error.
+Anchors and `<<` work as in YAML. A repeated key in one mapping is an error.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MOST_VALUES = 100_000  # aliases of aliases can stand for more than fits into me
 
 
 class Text(str):
-    """A scalar: its text, and where it stands."""
+    """A scalar: its text and its place."""
 
     __slots__ = ("line", "null", "tag")
     line: int
@@ -28,7 +28,7 @@ class Text(str):
 
     @classmethod
     def at(cls, node: yaml.ScalarNode) -> Text:
-        """That of a node."""
+        """The text of a node."""
         text = cls(node.value)
         text.line = node.start_mark.line + 1
         text.tag = node.tag.rpartition(":")[2]
@@ -37,7 +37,8 @@ class Text(str):
 
     @property
     def as_java_has_it(self) -> str:
-        """What a Java program is given: `true` for on, 30000 for 30_000; other texts as they are.
+        """The text that a Java program gets: `true` for on, 30000 for 30_000; other texts
+        unchanged.
 
         Source: SnakeYAML, which makes booleans and whole numbers of such scalars.
         """
@@ -52,14 +53,14 @@ Tree = Text | dict[Text, Any] | list[Any]
 
 
 def read_yaml(path: Path, text: str) -> list[Tree]:
-    """The documents of a file's text, mappings and lists as Python's, scalars as Text. Raises
+    """The documents of a file's text: mappings and lists as Python's, scalars as Text. Raises
     ConfigFileError."""
-    found = []
+    trees = []
     try:
         loader = yaml.SafeLoader(text)
         reading = _Reading(path, loader)
         while loader.check_node():
-            found.append(reading.tree(loader.get_node(), ()))
+            trees.append(reading.tree(loader.get_node(), ()))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""
@@ -69,11 +70,11 @@ def read_yaml(path: Path, text: str) -> list[Tree]:
         raise ConfigFileError(f"{path}{where}: not YAML: {what}") from None
     except RecursionError:
         raise ConfigFileError(f"{path}: mappings within mappings, too deep to be read") from None
-    return found
+    return trees
 
 
 class _Reading:
-    """One file's nodes made trees."""
+    """Turns the nodes of one file into trees."""
 
     def __init__(self, path: Path, loader: yaml.SafeLoader) -> None:
         self._path, self._loader = path, loader
@@ -81,9 +82,9 @@ class _Reading:
         self._flat: list[Any] = []  # mappings that have what their `<<` brings
 
     def tree(self, node: Any, above: tuple[Any, ...]) -> Tree:
-        """A node's; `above`: the nodes around it."""
+        """The tree of a node; `above`: the nodes around it."""
         self._left -= 1
-        if any(node is each for each in above):
+        if any(node is outer for outer in above):
             raise self._error(node, "this anchor contains itself: remove the alias")
         if self._left < 0:
             raise self._error(node, f"more than {MOST_VALUES:,} values: use fewer aliases")
@@ -91,8 +92,8 @@ class _Reading:
             return Text.at(node)
         around = (*above, node)
         if isinstance(node, yaml.SequenceNode):
-            return [self.tree(each, around) for each in node.value]
-        if not any(node is each for each in self._flat):
+            return [self.tree(item, around) for item in node.value]
+        if not any(node is flat for flat in self._flat):
             self._refuse_repeated(node)
             self._loader.flatten_mapping(node)
             self._flat.append(node)

@@ -1,4 +1,4 @@
-"""Kafka itself: its jars, where they come from, and the class archives that start them faster.
+"""Kafka itself: fetches its jars, and makes the class archives that start them faster.
 
-What set-up starts (kafka_home, ivy) is standard library only.
+What set-up starts (kafka_home, ivy) uses the standard library only.
 """

@@ -1,17 +1,18 @@
-"""Class-data-sharing archives: what a node's virtual machine has parsed once, kept for every start.
+"""Makes class-data-sharing archives: classes that a node's virtual machine parses once for every
+start.
 
-An archive is made in a training run on the loopback of a private network namespace: one ZooKeeper
-and one broker start, or one combined node of KRaft, whose archive serves brokers and controllers; a
-client writes and reads a few records, all end by SIGTERM and leave their archive behind
+A training run makes an archive on the loopback of a private network namespace: one ZooKeeper and
+one broker start, or one combined KRaft node, whose archive serves brokers and controllers; a client
+writes and reads a few records; all end by SIGTERM and leave their archive behind
 (`-XX:ArchiveClassesAtExit`, on Java 17 and 21 alike). A node never writes one during a run: dumping
-takes CPU seconds, and it would do so in the middle of a SIGTERM fault.
+takes CPU seconds, in the middle of a SIGTERM fault.
 
 An archive fits the exact build of Java and the exact jars; both are in its path, see
 `kafka_home.class_archive`. The virtual machine checks again and ignores what does not fit, so an
 archive makes a start faster and never makes it fail.
 
-`python -m harness.distribution.class_archives [RELEASE [METADATA]]` fetches what is missing of a
-release, makes those that are missing, and asks these jars which keys they know.
+`python -m harness.distribution.class_archives [RELEASE [METADATA]]` fetches a release, makes its
+archives, and asks its jars which keys they know, where any of this is missing.
 """
 
 from __future__ import annotations
@@ -104,17 +105,17 @@ def ensure(
     *,
     metadata: Metadata = "zookeeper",
 ) -> None:
-    """Make the archives of `home` and `java` for clusters that keep their metadata so, unless they
-    are there: some 7 s, once.
+    """Make the missing archives of `home` and `java` for clusters in this metadata mode: some 7 s,
+    once.
 
-    Needs the same private namespaces as a run. Raises KafkaHomeError; the nodes start all the
-    same then, only slower.
+    Needs the same private namespaces as a run. Raises KafkaHomeError; nodes start without archives
+    too, only slower.
     """
     roles = roles_in(metadata)
-    if _made(home, java, roles):
+    if _exist(home, java, roles):
         return
     with locked(home.archives.parent / "lock", say):
-        if _made(home, java, roles):
+        if _exist(home, java, roles):
             return
         for killed in home.archives.glob("training-*"):
             shutil.rmtree(killed, ignore_errors=True)
@@ -129,12 +130,12 @@ def ensure(
         say(f"class archives made in {time.monotonic() - begun:.0f} s")
 
 
-def _made(home: KafkaHome, java: Java, roles: Sequence[Role]) -> bool:
+def _exist(home: KafkaHome, java: Java, roles: Sequence[Role]) -> bool:
     return all(class_archive(home, java, role).exists() for role in roles)
 
 
 def _train_privately(home: KafkaHome, java: Java, folder: Path, roles: Sequence[Role]) -> None:
-    """The training run in namespaces of its own, then its archives to where they belong."""
+    """Train in private namespaces, then move the archives to their place."""
     training = [sys.executable, "-P", "-m", "harness.distribution.class_archives"]
     command = [*UNSHARE, *training, str(home.libs), str(java.path), str(folder), *roles]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -146,7 +147,7 @@ def _train_privately(home: KafkaHome, java: Java, folder: Path, roles: Sequence[
 
 
 def _train(libs: Path, java: Path, folder: Path, roles: Sequence[Role]) -> None:
-    """Inside the namespaces: the nodes up, a client, the nodes down, the one that is asked last."""
+    """Inside the namespaces: start the nodes, run a client, stop the nodes in reverse order."""
     subprocess.run([system_packages.program("ip") or "ip", "link", "set", "lo", "up"], check=True)
     nodes: dict[Role, subprocess.Popen[bytes]] = {}
     try:
@@ -180,7 +181,7 @@ def _start(role: Role, home: KafkaHome, java: Path) -> subprocess.Popen[bytes]:
     elif role == "kraft-broker":
         wanted = storage.Format(voters=[_VOTER], dynamic=False, features={})
         (folder / "kafka-data").mkdir()
-        made = storage.formatted(home, runtime, wanted)
+        made = storage.first_voter_disk(home, runtime, wanted)
         storage.copy(made, folder / "kafka-data", _VOTER.id, votes=True)
     command = [
         str(java),
@@ -198,7 +199,7 @@ def _start(role: Role, home: KafkaHome, java: Path) -> subprocess.Popen[bytes]:
 
 
 def _exercise(nodes: dict[Role, subprocess.Popen[bytes]]) -> None:
-    """Let a client do what clients do, so that the classes which serve it are archived too."""
+    """Let a client do what clients do, so that the archive has the classes that serve it."""
     client: dict[str, str | int | float | bool] = {
         "bootstrap.servers": "127.0.0.1:9092",
         "reconnect.backoff.max.ms": 200,
@@ -249,9 +250,9 @@ def main(argv: list[str]) -> int:
             _train(Path(libs), Path(java), Path(folder), cast(list[Role], roles))
         else:
             release = release_of(argv[0] if argv else "")
-            told = argv[1] if len(argv) > 1 else default_metadata(release)
+            metadata = argv[1] if len(argv) > 1 else default_metadata(release)
             home = fetch(release, say=print)
-            ensure(home, find_java(), say=print, metadata=cast(Metadata, told))
+            ensure(home, find_java(), say=print, metadata=cast(Metadata, metadata))
             known_keys(home, find_java)  # the first scenario need not wait for the answer
     except HostError as error:
         sys.stderr.write(f"{error}\n")

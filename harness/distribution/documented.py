@@ -1,12 +1,12 @@
-"""What a release's jars document of a key's value: its type, and which values are valid.
+"""Checks a key's value by what a release's jars document: its type and its valid values.
 
     int       [1,...]                             num.io.threads
     boolean                                       unclean.leader.election.enable
     string    [uncompressed, zstd, lz4, …]        compression.type
     int       [1,...,9] or -1                     compression.gzip.level
 
-Whatever else stands there ("non-empty string", a sentence) is not checked.
-Source: Kafka's ConfigDef (`parseType`, `Range`, `ValidString`, `ValidList`), as toHtml prints it.
+It does not check any other text ("non-empty string", a sentence). Source: Kafka's ConfigDef
+(`parseType`, `Range`, `ValidString`, `ValidList`), as toHtml prints it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _VERSION = re.compile(r"-IV\d+$")
 
 
 class Documented(NamedTuple):
-    """Of one key."""
+    """The documentation of one key's values."""
 
     type: str  # boolean, string, int, short, long, double, list, class, password
     valid: str = ""  # as the page has it
@@ -39,7 +39,7 @@ class Documented(NamedTuple):
 
 
 def is_class(key: str, of: Documented | None) -> bool:
-    """Whether Kafka looks for a class of each name that stands there."""
+    """Whether Kafka loads a class of each name in the value."""
     return of is not None and (of.type == "class" or key.endswith((".class.name", "reporters")))
 
 

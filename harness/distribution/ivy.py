@@ -1,7 +1,7 @@
-"""Jars from Maven Central, by the Ivy that ships inside PySpark.
+"""Fetches jars from Maven Central with the Ivy that ships inside PySpark.
 
-Ivy resolves a few named modules with all that they need at run time and copies the jars into one
-folder; it checks each download against the repository's checksum by itself.
+Ivy resolves a few modules with all their run-time dependencies and copies the jars into one folder;
+it checks each download against the repository's checksum.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _COMPLAINT = re.compile(r"UNRESOLVED|FAILED|unresolved|Server access|not found|E
 
 
 class IvyError(Exception):
-    """Ivy is not there, or could not get everything; the reason in a few words."""
+    """Ivy is missing, or could not get everything; the reason in a few words."""
 
 
 def retrieve(  # noqa: PLR0913  what Ivy is told
@@ -49,12 +49,12 @@ def retrieve(  # noqa: PLR0913  what Ivy is told
     say: Callable[[str], object],
     alone: bool = False,
 ) -> None:
-    """Copy the jars of `modules` (organisation, name, version) and of all they need to `into`;
-    `alone`: without what they need.
+    """Copy the jars of `modules` (organisation, name, version) and of all their dependencies to
+    `into`; `alone`: without dependencies.
 
-    `scratch` is an empty folder for Ivy's own files, `cache` is where it keeps what it has fetched:
-    one Ivy at a time. $KAFKA_HARNESS_MAVEN names a mirror to ask
-    in Maven Central's stead; $https_proxy is heeded. Raises IvyError.
+    `scratch` is an empty folder for Ivy's own files; `cache` keeps what Ivy has fetched, for one
+    Ivy at a time. $KAFKA_HARNESS_MAVEN names a mirror of Maven Central; $https_proxy applies.
+    Raises IvyError.
     """
     mirror = os.environ.get("KAFKA_HARNESS_MAVEN")
     settings, module = scratch / "settings.xml", scratch / "ivy.xml"
@@ -96,7 +96,7 @@ def proxy_options(proxies: Mapping[str, str]) -> list[str]:
 
 
 def _ivy(command: list[str], scratch: Path, say: Callable[[str], object]) -> list[str]:
-    """Run Ivy once: its complaints, none if it got everything."""
+    """Run Ivy once; returns its complaints, none if it got everything."""
     complaints, downloads = [], 0
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=scratch
@@ -115,7 +115,7 @@ def _ivy(command: list[str], scratch: Path, say: Callable[[str], object]) -> lis
 
 
 def _ivy_jar() -> Path:
-    """Ivy's jar in PySpark, which is located, not imported: that would take a second."""
+    """Ivy's jar in PySpark; importing PySpark would take a second."""
     spec = importlib.util.find_spec("pyspark")
     folders = [Path(folder) for folder in (spec.submodule_search_locations or [])] if spec else []
     jars = [jar for folder in folders for jar in sorted(folder.glob("jars/ivy-*.jar"))]

@@ -1,11 +1,11 @@
-"""Jars that tests alone need, each pinned by its digest and fetched once from Maven Central.
+"""Fetches jars that only tests need, each pinned by its digest, once from Maven Central.
 
     MINICLUSTER    an HDFS for a test: `scripts/setup --tests` fetches it, 56 MB
     S3             Spark's connector for S3: `make test-s3` fetches it, 690 MB
     TOOLS          Kafka's own verifiable producer and consumer: the test that needs it does
 
-They come by Ivy, as Kafka's jars do (harness.distribution.ivy), without what they name as needed:
-that is in PySpark, or among Kafka's jars. They are kept beside Kafka's, in `jars-for-tests`.
+Ivy fetches them as it fetches Kafka's jars (harness.distribution.ivy), but without dependencies:
+these are in PySpark or among Kafka's jars. They are kept beside Kafka's, in `jars-for-tests`.
 
 `python -m harness.distribution.jars_for_tests NAME…` fetches, with progress lines.
 """
@@ -75,9 +75,9 @@ ALL = {jars.name: jars for jars in (MINICLUSTER, S3, TOOLS)}
 
 
 def fetch(jars: Jars, say: Say = lambda _line: None) -> list[Path]:
-    """The jars' files, fetched first if they are not there. Raises HostError.
+    """The jars' files, fetched first if they are missing. Raises HostError.
 
-    A jar appears once it is whole and the one that is meant.
+    A jar appears once it is whole and its digest is right.
     """
     files = jars.files()
     folder = files[0].parent
@@ -111,16 +111,16 @@ def fetch(jars: Jars, say: Say = lambda _line: None) -> list[Path]:
 
 
 def _check(jar: Path, expected: str) -> None:
-    found = sha256_of(jar)
-    if found != expected:
+    digest = sha256_of(jar)
+    if digest != expected:
         raise HostError(
-            f"{jar.name}: fetched with another SHA-256 ({found}) than expected: unset "
+            f"{jar.name}: fetched with another SHA-256 ({digest}) than expected: unset "
             "KAFKA_HARNESS_MAVEN to fetch from Maven Central, and if it is the same, report it"
         )
 
 
 def main(names: Sequence[str]) -> int:
-    """Fetch those; one line on stderr where that fails."""
+    """Fetch these; one line on stderr where that fails."""
     try:
         for name in names:
             fetch(ALL[name], say=lambda line: sys.stdout.write(f"{line}\n"))

@@ -1,8 +1,8 @@
-"""Kafka's jars and the Java that runs them: found, or fetched once from Maven Central.
+"""Finds Kafka's jars and the Java that runs them, or fetches the jars once from Maven Central.
 
-`kafka_2.13` of a release and what it needs at run time (ZooKeeper until 3.9 among it) come by the
-Ivy that ships inside PySpark, so that neither Maven nor a download page is needed. They land in the
-user's cache, whole or not at all:
+The Ivy that ships inside PySpark fetches `kafka_2.13` of a release and its run-time dependencies
+(until 3.9 with ZooKeeper), so neither Maven nor a download page is needed. They land in the user's
+cache, whole or not at all:
 
     ~/.cache/kafka-harness/             $KAFKA_HARNESS_CACHE, else $XDG_CACHE_HOME/kafka-harness
         kafka-3.9.2/libs/*.jar
@@ -10,8 +10,8 @@ user's cache, whole or not at all:
         class-archives/...              see harness/distribution/class_archives.py
         ivy/                            what Ivy has fetched, which releases share
 
-One digest pins every jar of a release (`BILLS`). A user's own build
-(`--kafka-home DIR` with DIR/libs/*.jar) is only looked at.
+One digest pins every jar of a release (`BILLS`). A user's own build (`--kafka-home DIR` with
+DIR/libs/*.jar) is never changed.
 """
 
 from __future__ import annotations
@@ -36,9 +36,8 @@ from harness.host.java import Java, find_java
 from harness.host.machine import HostError
 from harness.model.sections.kafka_releases import DEFAULT, PINNED, Metadata, numbers
 
-# What was fetched for each pinned release, as one digest: of the lines "<sha256>  <jar>\n" of all
-# its jars, sorted by jar. It pins those too that come by way of others. A release that is added
-# here, or another version of a module below, makes set-up say what the digest is.
+# One digest for each pinned release: of the lines "<sha256>  <jar>\n" of all its jars, dependencies
+# too, sorted by jar. For a new release, or another version of a module below, set-up prints it.
 BILLS: Final = {
     "2.4.1": "d29722ae0505dd832dfabf64357ed9b6aca4e6a842a2c67be5aac59427b10b22",
     "2.8.2": "1f974d34cf86e7ddbaf52548e991144693df41707ca978aad876bd082034a182",
@@ -56,12 +55,12 @@ BILLS: Final = {
 }
 # The binding that Kafka's own distribution ships: kafka_2.13 itself brings slf4j-api 1.7 only.
 SLF4J_BINDING: Final = ("org.slf4j", "slf4j-reload4j", "1.7.36")
-# Since 4.2 DumpLogSegments is in a module of its own. What that module names as needed (Connect,
-# Jetty) it does not need for that.
+# Since 4.2 DumpLogSegments is in a module of its own, and needs none of that module's dependencies
+# (Connect, Jetty).
 TOOLS_SINCE: Final = (4, 2)
 
-# What a virtual machine is started for: a member of the ensemble, a broker beside one, or one of
-# KRaft's nodes, where a combined one is a broker here.
+# The role of a virtual machine: a member of the ensemble, a broker beside one, or one of KRaft's
+# nodes, where a combined one counts as a broker.
 Role = Literal["zookeeper", "kafka", "kraft-controller", "kraft-broker"]
 # One archive serves both of KRaft's.
 Archive = Literal["zookeeper", "kafka", "kraft"]
@@ -86,12 +85,12 @@ _ZOOKEEPER_JAR = re.compile(r"zookeeper-(\d+(?:\.\d+)+[-.\w]*)\.jar")
 
 
 class KafkaHomeError(HostError):
-    """Kafka or Java is missing or not usable; one sentence with the remedy."""
+    """Kafka or Java is missing or unusable; one sentence with the remedy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaHome:
-    """Kafka as a folder of jars, ZooKeeper's among them."""
+    """Kafka as a folder of jars, including ZooKeeper's."""
 
     libs: Path
     version: str  # "3.9.2"
@@ -109,12 +108,12 @@ class KafkaHome:
 
     @property
     def zookeeper_version(self) -> str | None:
-        """The version of the ZooKeeper that these jars run, by the jar's name; None for none."""
+        """The version of these jars' ZooKeeper, by the jar's name; None without ZooKeeper."""
         return _version(self.libs, _ZOOKEEPER_JAR)
 
 
 def cache_folder() -> Path:
-    """Where everything fetched or made once for this user is kept."""
+    """The folder of everything that is fetched or made once for this user."""
     if own := os.environ.get("KAFKA_HARNESS_CACHE"):
         return Path(own).expanduser().absolute()
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
@@ -124,7 +123,7 @@ def cache_folder() -> Path:
 def find_kafka(kafka_home: Path | None = None, release: str = DEFAULT) -> KafkaHome:
     """The user's own Kafka in `kafka_home`, or the release that set-up has fetched.
 
-    Reads file names and sizes only, no contents. Raises KafkaHomeError.
+    Reads file names and sizes only. Raises KafkaHomeError.
     """
     if kafka_home is not None:
         return _examined(kafka_home.expanduser().absolute())
@@ -139,11 +138,10 @@ def find_kafka(kafka_home: Path | None = None, release: str = DEFAULT) -> KafkaH
 
 
 def fetch(release: str = DEFAULT, say: Say = lambda _line: None) -> KafkaHome:
-    """That release in the cache, fetched from Maven Central first if it is not there yet.
+    """That release in the cache, fetched from Maven Central first if it is missing.
 
-    `say` is given one line at a time. Several set-ups may call this at once: one fetches, the
-    others wait for it. $KAFKA_HARNESS_MAVEN names a mirror to ask instead of Maven Central.
-    Raises KafkaHomeError.
+    `say` gets one line at a time. Several set-ups may call this at once: one fetches, the others
+    wait. $KAFKA_HARNESS_MAVEN names a mirror of Maven Central. Raises KafkaHomeError.
     """
     cache = cache_folder()
     home = cache / f"kafka-{release}"
@@ -165,7 +163,7 @@ def fetch(release: str = DEFAULT, say: Say = lambda _line: None) -> KafkaHome:
 
 
 def damaged(home: KafkaHome) -> list[str]:
-    """Names of fetched jars whose contents are no longer what was fetched. Reads all of them."""
+    """Names of fetched jars whose contents have changed since. Reads all of them."""
     bill = home.libs.parent / "bill.json"
     if not bill.exists():  # a user's own build has no bill
         return []
@@ -174,17 +172,17 @@ def damaged(home: KafkaHome) -> list[str]:
 
 
 def roles_in(metadata: Metadata) -> tuple[Role, ...]:
-    """What nodes of a cluster that keeps its metadata so are started for, an archive each."""
+    """The roles of nodes in this metadata mode that need an archive each."""
     return ("zookeeper", "kafka") if metadata == "zookeeper" else ("kraft-broker",)
 
 
 def class_archive(home: KafkaHome, java: Java, role: Role) -> Path:
-    """Where the class-data-sharing archive of this role, for these jars and this Java, belongs."""
+    """The path of the class-data-sharing archive of this role, for these jars and this Java."""
     return home.archives / f"{_ARCHIVE[role]}-java-{java.build}.jsa"
 
 
 def archive_fits(home: KafkaHome, java: Java, role: Role) -> bool:
-    """Whether the virtual machine really accepts the archive, tried: 0.1 s."""
+    """Whether the virtual machine really accepts the archive; tries it, in 0.1 s."""
     strictly = [option for option in java_options(role, home, java) if option != "-Xshare:auto"]
     command = [str(java.path), "-Xshare:on", *strictly, "-cp", home.class_path, "-version"]
     named = any(option.startswith("-XX:SharedArchiveFile") for option in strictly)
@@ -192,12 +190,11 @@ def archive_fits(home: KafkaHome, java: Java, role: Role) -> bool:
 
 
 def java_options(role: Role, home: KafkaHome, java: Java) -> list[str]:
-    """How the virtual machine of a node is started; `-cp` with home.class_path comes beside it.
+    """The options of a node's virtual machine, without `-cp`.
 
     Small heaps, the cheap compiler only and an archive of parsed classes: six virtual machines
     share few cores, and most of a node's start is loading and compiling code that runs once.
-    Without an archive, or with jars named in another order, a node starts all the same, only
-    slower.
+    Without an archive, or with jars in another order, a node starts too, only slower.
     """
     smallest, largest = _HEAP[role]
     archive = class_archive(home, java, role)
@@ -215,7 +212,7 @@ def java_options(role: Role, home: KafkaHome, java: Java) -> list[str]:
 
 @contextmanager
 def locked(path: Path, say: Say = lambda _line: None) -> Iterator[None]:
-    """Alone among this host's processes. The kernel releases the lock of one that dies."""
+    """Hold a lock among this host's processes. The kernel releases the lock of one that dies."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = path.open("w")
@@ -231,9 +228,6 @@ def locked(path: Path, say: Say = lambda _line: None) -> Iterator[None]:
             say(f"waiting for another set-up that has locked {path}")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
-
-
-# --- Kafka's jars
 
 
 def _examined(kafka_home: Path) -> KafkaHome:
@@ -254,7 +248,7 @@ def _examined(kafka_home: Path) -> KafkaHome:
 
 
 def _home(libs: Path, version: str) -> KafkaHome:
-    """A home whose archives are filed by where the jars are, then by what they are."""
+    """A home whose archives are filed by the place of the jars, then by their state."""
     jars = [(jar.name, jar.stat()) for jar in sorted(libs.glob("*.jar"))]
     # What the virtual machine compares too: a jar built anew makes the old archive useless.
     state = _digest(repr([(name, stat.st_size, stat.st_mtime_ns) for name, stat in jars]))
@@ -268,7 +262,7 @@ def _version(libs: Path, jar_name: re.Pattern[str]) -> str | None:
 
 
 def _whole(home: Path) -> bool:
-    """Whether every jar of the bill is there in its size: cheap enough for every start."""
+    """Whether every jar of the bill has its size: cheap enough for every start."""
     try:
         jars = json.loads((home / "bill.json").read_text())["jars"]
         sizes = {name: (home / "libs" / name).stat().st_size for name in jars}
@@ -308,7 +302,8 @@ def _retrieve(release: str, work: Path, say: Say) -> None:
 
 
 def _write_bill(release: str, work: Path) -> int:
-    """Say what was fetched and how many jars; refuse what a pinned release was not made with."""
+    """Write what was fetched, and return how many jars; refuse other jars than a pinned release
+    has."""
     libs = sorted((work / "libs").glob("*.jar"))
     jars = {jar.name: {"sha256": sha256_of(jar), "bytes": jar.stat().st_size} for jar in libs}
     digest = _digest("".join(f"{jar['sha256']}  {name}\n" for name, jar in jars.items()))
@@ -334,10 +329,10 @@ def _digest(text: str) -> str:
 
 
 def modules_of(release: str) -> list[tuple[str, str, str]]:
-    """What a release is fetched by: organisation, name, version."""
+    """The modules of a release: organisation, name, version."""
     return [("org.apache.kafka", "kafka_2.13", release), SLF4J_BINDING]
 
 
 def alone_of(release: str) -> list[tuple[str, str, str]]:
-    """What is fetched beside them, without what it names as needed."""
+    """Further modules of a release that are fetched without their dependencies."""
     return [("org.apache.kafka", "kafka-tools", release)] * (numbers(release) >= TOOLS_SINCE)

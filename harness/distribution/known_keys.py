@@ -1,14 +1,14 @@
-"""Which keys a Kafka knows, asked of its own jars: those of brokers, of topics, of its clients and
-of zoo.cfg; and of which type their values are (harness.distribution.documented).
+"""Asks Kafka's jars which keys of brokers, topics, clients and zoo.cfg they know, and of which type
+their values are (harness.distribution.documented).
 
     kafka.server.KafkaConfig, LogConfig     print a page of every key that they document
     ProducerConfig, ConsumerConfig
     QuorumPeerConfig and "zookeeper.X"      the texts in ZooKeeper's classes: a key of zoo.cfg that
                                             ZooKeeper has no name for is its system property
 
-A known key that ends in a dot stands for all keys that begin so: Kafka takes them for a listener, a
-plug-in or a reporter, and looks at what follows later. The answers are kept beside the class
-archives of exactly these jars: the first takes two seconds, the others a millisecond.
+A known key with a final dot stands for all keys that begin so: Kafka takes them for a listener, a
+plug-in or a reporter, and looks at the rest later. The answers are kept beside the class archives
+of exactly these jars: the first takes two seconds, later ones a millisecond.
 
 Source: Kafka's AclAuthorizer, JmxReporter, AbstractConfig, RemoteLogManagerConfig and
 KafkaCSVMetricsReporter, for keys that the page leaves out; ZooKeeper's QuorumPeerConfig.
@@ -47,7 +47,7 @@ _KEY = re.compile(r'^(?:<h4><a id="|<li><b>)([^"<]+)', re.MULTILINE)
 _OF_KEY = re.compile(
     r"(?:<th>|<li><b>)(Type|Valid Values)(?::</th><td>|</b>: )(.*?)</(?:td|li)>", re.DOTALL
 )
-# What Kafka reads and no page documents.
+# Keys that Kafka reads and no page documents.
 _BROKER_TOO = (
     "listener.name.",
     "super.users",
@@ -65,19 +65,19 @@ _BROKER_TOO = (
 )
 _ZOO_TOO = ("server.", "group.", "weight.", "metricsProvider.")
 _ZOO_WORD = re.compile(r"[A-Za-z0-9][\w.]*")
-# Bytes that follow the tag of each constant of a class but a text (JVM specification, 4.4).
+# The bytes after the tag of each constant of a class, except a text (JVM specification, 4.4).
 _SIZES = {3: 4, 4: 4, 5: 8, 6: 8, 7: 2, 8: 2, 9: 4, 10: 4, 11: 4, 12: 4, 15: 3, 16: 2, 17: 4, 18: 4}
 _SIZES |= {19: 2, 20: 2}
 _TEXT, _STRING, _WIDE = 1, 8, (5, 6)
 
 
-# Each key, and what is documented of its values; None: nothing.
+# Each key with the documentation of its values; None: it has none.
 Keys = Mapping[str, Documented | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownKeys:
-    """The keys of one release; an empty set where its jars did not say."""
+    """The keys of one release; an empty mapping where its jars do not say."""
 
     kafka: str  # "3.9.2"
     zookeeper: str
@@ -96,36 +96,36 @@ def has_class(home: KafkaHome, name: str) -> bool:
 @functools.cache
 def _entries(libs: Path) -> frozenset[str]:
     """All files of all jars there."""
-    found = set[str]()
+    names = set[str]()
     for jar in libs.glob("*.jar"):
         with contextlib.suppress(OSError, zipfile.BadZipFile), zipfile.ZipFile(jar) as entries:
-            found |= {*entries.namelist()}
-    return frozenset(found)
+            names |= {*entries.namelist()}
+    return frozenset(names)
 
 
 def known_keys(home: KafkaHome, java: Callable[[], Java]) -> KnownKeys:
-    """The keys that this Kafka knows. `java` is looked for only where nobody has asked before."""
-    kept = home.archives / "known-keys.json"
-    found = _kept(kept)
-    if found is None:
-        found = _asked(home, java())
+    """The keys that this Kafka knows. `java` is called only where no answer is kept."""
+    cache = home.archives / "known-keys.json"
+    keys = _read_cache(cache)
+    if keys is None:
+        keys = _ask_jars(home, java())
         unasked = set() if home.zookeeper_version else {"zoo"}
-        if all(keys for name, keys in found.items() if name not in unasked):
-            _keep(kept, found)
-    if found["server"]:
-        found = {**found, "server": {**dict.fromkeys(_BROKER_TOO), **found["server"]}}
-    return KnownKeys(kafka=home.version, zookeeper=home.zookeeper_version or "", **found)
+        if all(known for name, known in keys.items() if name not in unasked):
+            _write_cache(cache, keys)
+    if keys["server"]:
+        keys = {**keys, "server": {**dict.fromkeys(_BROKER_TOO), **keys["server"]}}
+    return KnownKeys(kafka=home.version, zookeeper=home.zookeeper_version or "", **keys)
 
 
-def _asked(home: KafkaHome, java: Java) -> dict[str, Keys]:
-    found: dict[str, Keys] = {
+def _ask_jars(home: KafkaHome, java: Java) -> dict[str, Keys]:
+    documented: dict[str, Keys] = {
         name: _documented(home, java, classes) for name, classes in _PAGES.items()
     }
-    return {**found, "zoo": dict.fromkeys(sorted(_of_zookeeper(home.libs)))}
+    return {**documented, "zoo": dict.fromkeys(sorted(_of_zookeeper(home.libs)))}
 
 
 def _documented(home: KafkaHome, java: Java, classes: Collection[str]) -> Keys:
-    """The keys on the page that the first of these classes prints; nothing if none does."""
+    """The keys on the page of the first of these classes that prints one; nothing if none does."""
     for name in classes:
         quick = ("-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
         command = [str(java.path), *quick, "-cp", home.class_path, name]
@@ -137,24 +137,21 @@ def _documented(home: KafkaHome, java: Java, classes: Collection[str]) -> Keys:
 
 def keys_on(page: str) -> Keys:
     """The keys that a page documents."""
-    _, *found = _KEY.split(page)
+    _, *sections = _KEY.split(page)
     return {
-        key: Documented(told["Type"], unescape(told.get("Valid Values", "")))
-        for key, text in zip(found[::2], found[1::2], strict=True)
-        if "Type" in (told := dict(_OF_KEY.findall(text)))
+        key: Documented(fields["Type"], unescape(fields.get("Valid Values", "")))
+        for key, text in zip(sections[::2], sections[1::2], strict=True)
+        if "Type" in (fields := dict(_OF_KEY.findall(text)))
     }
 
 
-# What somebody asked before
-
-
-def _kept(file: Path) -> dict[str, Keys] | None:
+def _read_cache(file: Path) -> dict[str, Keys] | None:
     try:
         stored = json.loads(file.read_text())
         return {
             name: {
-                key: None if told is None else Documented(*map(str, told))
-                for key, told in stored[name].items()
+                key: None if documented is None else Documented(*map(str, documented))
+                for key, documented in stored[name].items()
             }
             for name in (*_PAGES, "zoo")
         }
@@ -162,30 +159,29 @@ def _kept(file: Path) -> dict[str, Keys] | None:
         return None
 
 
-def _keep(file: Path, found: Mapping[str, Keys]) -> None:
-    """A cache that cannot be written to only makes the next one ask again."""
-    told = {name: dict(sorted(keys.items())) for name, keys in found.items()}
+def _write_cache(file: Path, keys: Mapping[str, Keys]) -> None:
+    """Keep the answers; if the cache cannot be written, the next call asks again."""
+    text = {name: dict(sorted(known.items())) for name, known in keys.items()}
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         half = file.with_suffix(f".{os.getpid()}")
-        half.write_text(json.dumps(told))
+        half.write_text(json.dumps(text))
         half.replace(file)
 
 
-# ZooKeeper's classes
-
-
 def _of_zookeeper(libs: Path) -> frozenset[str]:
-    """Texts that may be keys: more than there are keys, and never fewer."""
-    found = set[str]()
+    """Texts that may be keys: too many rather than too few."""
+    candidates = set[str]()
     for jar in libs.glob("zookeeper-[0-9]*.jar"):
         with contextlib.suppress(OSError, zipfile.BadZipFile), zipfile.ZipFile(jar) as classes:
             for name in classes.namelist():
                 if name.endswith(".class"):
                     texts = list(_texts(classes.read(name)))
-                    found |= {t.removeprefix("zookeeper.") for t in texts if t[:10] == "zookeeper."}
-                    found |= {*texts} if name.endswith("/QuorumPeerConfig.class") else set()
-    words = {word for word in found if _ZOO_WORD.fullmatch(word)}
+                    candidates |= {
+                        t.removeprefix("zookeeper.") for t in texts if t[:10] == "zookeeper."
+                    }
+                    candidates |= {*texts} if name.endswith("/QuorumPeerConfig.class") else set()
+    words = {word for word in candidates if _ZOO_WORD.fullmatch(word)}
     return frozenset(words | {*_ZOO_TOO}) if words else frozenset()
 
 
@@ -205,4 +201,4 @@ def _texts(data: bytes) -> Iterator[str]:
                 strings.append(struct.unpack_from(">H", data, at + 1)[0])
             at += 1 + _SIZES[tag]
         number += 2 if tag in _WIDE else 1
-    return (raw[each].decode(errors="replace") for each in strings)
+    return (raw[index].decode(errors="replace") for index in strings)

@@ -1,15 +1,15 @@
-"""KRaft's storage: what a node has on its disk before its first start, formatted once and copied.
+"""Formats KRaft's storage once, and copies it to each node's disk before its first start.
 
     meta.properties           the cluster's id, the node's, since 3.7 the directory's
     bootstrap.checkpoint      the finalized features that the cluster begins with
     __cluster_metadata-0/     of a dynamic quorum, on its controllers: who votes (KIP-853)
 
-Kafka refuses a disk that nobody has formatted. Its StorageTool takes a second of CPU; it is asked
-once for each release, quorum and set of features, and what it made is kept beside the class
-archives of these jars. A node gets a copy with ids of its own: so a run starts no such tool.
+Kafka refuses an unformatted disk. Its StorageTool takes a second of CPU, so it formats once for
+each release, quorum and set of features, and the result is kept beside the class archives of these
+jars. A node gets a copy with ids of its own; no run starts the tool.
 
-Directories have ids that follow from the node and from how often it was formatted, so that a disk
-which is formatted anew is another one to the quorum, and two runs have the same.
+A directory's id follows from the node and from how often it was formatted: to the quorum a disk
+that is formatted again is another one, and two runs have the same ids.
 
 Source: kafka.tools.StorageTool; KIP-630, KIP-853, KIP-858 (directory.id), KIP-1022 (--feature).
 """
@@ -39,7 +39,7 @@ _OURS: Final = uuid.UUID("0d7f4b0e-6f61-4c8e-9a0b-6b61666b6121")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Voter:
-    """A controller, as it is named to a quorum."""
+    """A controller as a quorum knows it."""
 
     id: int
     endpoint: str  # host:port of its listener for controllers
@@ -57,24 +57,24 @@ class Voter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """What a cluster begins with."""
+    """The settings with which a cluster's disks are formatted."""
 
     voters: Sequence[Voter]
     dynamic: bool
     features: Mapping[str, int]
 
 
-def directory_id(node: int, formatted: int = 0) -> str:
+def directory_id(node: int, before: int = 0) -> str:
     """The directory of a node that was formatted so often before, as Kafka's Uuid prints it."""
-    found = uuid.uuid5(_OURS, f"{node} {formatted}")
-    return base64.urlsafe_b64encode(found.bytes).decode().rstrip("=").replace("-", "_")
+    directory = uuid.uuid5(_OURS, f"{node} {before}")
+    return base64.urlsafe_b64encode(directory.bytes).decode().rstrip("=").replace("-", "_")
 
 
-def formatted(home: KafkaHome, java: Java, wanted: Format) -> Path:
-    """The folder of a first voter as the tool makes it, made first where nobody has. Raises
-    KafkaHomeError with what the tool said."""
-    asked = [each.dynamic if wanted.dynamic else each.static for each in wanted.voters]
-    key = json.dumps([asked, wanted.dynamic, dict(sorted(wanted.features.items()))])
+def first_voter_disk(home: KafkaHome, java: Java, wanted: Format) -> Path:
+    """The formatted folder of a first voter, made first if it is missing. Raises KafkaHomeError
+    with the tool's words."""
+    voters = [voter.dynamic if wanted.dynamic else voter.static for voter in wanted.voters]
+    key = json.dumps([voters, wanted.dynamic, dict(sorted(wanted.features.items()))])
     folder = home.archives / f"storage-{sha256(key.encode()).hexdigest()[:12]}"
     if folder.is_dir():
         return folder
@@ -88,14 +88,14 @@ def formatted(home: KafkaHome, java: Java, wanted: Format) -> Path:
 
 
 def copy(source: Path, folder: Path, node: int, *, votes: bool, before: int = 0) -> None:
-    """Make `folder`, which is empty, that of a node which was formatted so often before. Who
-    `votes` begins with the quorum's first snapshot, where there is one: as a first voter, and not
-    as one that joins later."""
-    for each in source.iterdir():
-        if each.is_file():
-            shutil.copy(each, folder / each.name)
+    """Fill the empty `folder` for a node that was formatted so often before. A node that `votes`
+    begins with the quorum's first snapshot, if there is one: as a first voter, not as one that
+    joins later."""
+    for entry in source.iterdir():
+        if entry.is_file():
+            shutil.copy(entry, folder / entry.name)
         elif votes:
-            shutil.copytree(each, folder / each.name)
+            shutil.copytree(entry, folder / entry.name)
     meta = folder / "meta.properties"
     text = re.sub(r"(?m)^node\.id=.*$", f"node.id={node}", meta.read_text())
     directory = directory_id(node, before)

@@ -40,7 +40,7 @@ from harness.history.tables import (
 )
 from harness.model.client_settings import acks_of
 from harness.model.printable import printable
-from harness.model.runs.run_folder import RunFolder, errors_told, write_atomically
+from harness.model.runs.run_folder import RunFolder, store_errors, write_atomically
 from harness.model.runs.run_record import RunRecord, problem_of
 from harness.model.untold import BEGINS, NEVER_TOLD, VALUES
 
@@ -100,7 +100,7 @@ def sealed(
     """The folder of such a run, once `write` has put its sealed history there; none where anything
     fails. Raises HistoryError, StoreError and DiskError."""
     record = _record(extent, wanted, untold)
-    with new_folder(wanted.results, wanted.name) as run, errors_told(run.path):
+    with new_folder(wanted.results, wanted.name) as run, store_errors(run.path):
         write(run)
         run.write(record(run.run_id))
     return run

@@ -1,4 +1,4 @@
 """The history of a run: recorded crash-safely, sealed into tables, exported.
 
-`recorder` is standard library alone: workers import it.
+`recorder` uses the standard library only: workers import it.
 """

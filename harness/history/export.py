@@ -1,12 +1,12 @@
-"""A sealed history as JSON lines for people, in order of time.
+"""Exports a sealed history as JSON lines for people, in order of time.
 
     {"time":"2026-11-20T14:03:07.120345Z","time_ns":81234567,"process":"producer-0","type":"invoke",
      "f":"send","id":7,"partition":2,"value":1099511627783,"producer":1,"sequence":7}
 
 An operation is two lines, `invoke` at its start and ok, fail or info at its end; one that never
-ended has the first alone, and a record read (known once it was there) the second alone. Between
-them: the workers' events, the nemesis's lines, the cluster's views. `time` is there if run.json
-holds the clocks' pair, and is as good as the wall clock was steady.
+ended has only the first, and a record read only the second. Between them: the workers' events, the
+nemesis's lines, the cluster's views. `time` needs the pair of clocks in run.json, and is as good as
+the wall clock was steady.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _INSTANT = ("read", "final-read", "poll", "replica")
 
 
 def export(run_dir: Path) -> Iterator[Line]:
-    """Every line of a run's history, oldest first; seals it first. Raises HistoryError, as where a
-    table is not as it was sealed."""
+    """Yield every line of a run's history, oldest first; seals it first. Raises HistoryError, also
+    where a table has changed since it was sealed."""
     sealed = seal(run_dir)
     folder = run_dir / "history"
     streams = [_side_lines(path) for path in sorted(folder.glob("*.jsonl"))]
@@ -82,14 +82,14 @@ def _operation(row: Line, kind: str, time_ns: int) -> Line:
 
 
 def _in_order(table: pa.Table, column: str) -> Iterator[Line]:
-    """Rows that have a time, in its order, made into dicts a batch at a time."""
+    """The rows that have a time, in its order, as dicts; converts a batch at a time."""
     ordered = table.filter(pc.is_valid(table[column])).sort_by(column)
     for batch in ordered.to_batches(max_chunksize=BATCH):
         yield from batch.to_pylist()
 
 
 def _wall_clock(run: RunFolder) -> Callable[[Line], Line]:
-    """Puts the wall clock's time in front of a line, where it is known."""
+    """A function that puts the wall clock's time in front of a line, where it is known."""
     try:
         clock = run.read().clock
     except StoreError:

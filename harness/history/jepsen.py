@@ -1,26 +1,26 @@
-"""A sealed history as Jepsen's Kafka workload would have recorded it: one EDN map a line.
+"""Exports a sealed history as Jepsen's Kafka workload would have recorded it: one EDN map a line.
 
     {:index 0, :time 0, :type :invoke, :process 0, :f :send, :value [[:send 2 7]]}
     {:index 1, :time 4100, :type :ok, :process 0, :f :send, :value [[:send 2 [13 7]]]}
     {:index 2, :time 9000, :type :invoke, :process 1, :f :poll, :value [[:poll]]}
     {:index 3, :time 9900, :type :ok, :process 1, :f :poll, :value [[:poll {2 [[13 7]]}]]}
 
-A key is a partition. Indexes are dense, times never go back, and a Jepsen process has one operation
-open at a time:
+A key is a partition. Indexes are dense, times never go back, and a Jepsen process has one open
+operation at a time:
 
-- A producer's sends overlap: each goes to the first Jepsen process of that producer that is free.
-  One whose operation ended :info is not used again. A send that never ended is :info when the load
-  ends, and no open invocation: Jepsen's checker knows from completions alone who sent a value.
+- A producer's sends overlap: each goes to the first free Jepsen process of that producer. A process
+  whose operation ended :info is not used again. A send that never ended is :info at the end of the
+  load, not an open invocation: Jepsen's checker learns from completions only who sent a value.
 - With a transactional.id the sends that are open together are one :txn. One of mixed ends is :info.
   A send that never ended holds no transaction open.
-- What one poll call returned is one :poll. An :assign says which partitions a reader has: before
-  its first poll, and when a member of a group is given some or loses them.
+- The records of one poll call are one :poll. An :assign says which partitions a reader has: before
+  its first poll, and when a member of a group gets some or loses them.
 - Every final read is a process of its own, after all else.
 
-Left out, and counted: what Jepsen's model does not know, and records whose value nobody sent to
-their partition, on which its checker gives up. A table that is missing, is not as it was sealed, or
-was not sealed with the others is an error: half a history would be judged as a whole one.
-docs/history.md tells how to read it.
+It leaves out, and counts, what Jepsen's model does not know, and records with a value that nobody
+sent to their partition, because its checker gives up on them. A table that is missing, has changed
+since sealing, or was not sealed with the others is an error: half a history would be judged as a
+whole one. docs/history.md says how to read it.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ MIXED_ACKS: Final = "acks of transactions with mixed ends, which are :info"
 
 
 def export(run_dir: Path, left_out: Counter[str]) -> Iterator[str]:
-    """Every line of a run's history for Jepsen; seals it first.
+    """Yield every line of a run's history for Jepsen; seals it first.
 
-    Adds to `left_out` what is not in it: words -> how many. Raises HistoryError and StoreError.
+    Adds to `left_out` what the lines lack: words -> how many. Raises HistoryError and StoreError.
     """
     load, final = _streams(RunFolder(path=run_dir), seal(run_dir), left_out)
     by_time: Callable[[Entry], int] = itemgetter(0)
@@ -89,11 +89,11 @@ def export(run_dir: Path, left_out: Counter[str]) -> Iterator[str]:
 def _streams(
     run: RunFolder, sealed: Seal, left_out: Counter[str]
 ) -> tuple[list[Iterator[Entry]], list[Iterator[Entry]]]:
-    """What each producer and reader did in order of time, and what each final read did after it."""
+    """The entries of each producer and reader in order of time, and those of each final read."""
     scenario = run.read().scenario
     transactional = "transactional.id" in scenario.workload.producer
     operations = _operations(run.history, sealed)
-    tables = {name: _sound(table, left_out) for name, table in operations.items()}
+    tables = {name: _possible_rows(table, left_out) for name, table in operations.items()}
     events = sealed_table(run.history, "events.parquet", sealed, EVENT_COLUMNS)
     changes = _changes(events.select(_EVENT_COLUMNS))
     load_end_ns = _load_end(tables.values())
@@ -103,7 +103,7 @@ def _streams(
     final: list[Iterator[Entry]] = []
     for name, table in tables.items():
         sends = _sends(_of(table, "send"), transactional, load_end_ns, left_out)
-        load.append(_dealt(sends, numbers))
+        load.append(_deal(sends, numbers))
         for f in _READS:
             rows = _sent_only(_of(table, f), sent, left_out)
             if len(rows) == 0:
@@ -118,16 +118,13 @@ def _streams(
     return load, final
 
 
-# Sends
-
-
 def _sends(
     table: pa.Table, transactional: bool, load_end_ns: int, left_out: Counter[str]
 ) -> Iterator[_Operation]:
-    """A producer's operations in order of their begin."""
+    """A producer's operations, in order of their begin."""
     rows = _rows(table)
     if transactional:
-        return (_transaction(group, load_end_ns, left_out) for group in _together(rows))
+        return (_transaction(group, load_end_ns, left_out) for group in _open_together(rows))
     return (_operation("send", [row], row[0], load_end_ns) for row in rows)
 
 
@@ -144,7 +141,7 @@ class _Operation:
 
 
 def _operation(f: str, rows: Sequence[Row], type_: str, load_end_ns: int) -> _Operation:
-    """These sends as one operation that ends with the last of them."""
+    """One operation of these sends, which ends with the last of them."""
     invoked = " ".join(f"[:send {partition} {value}]" for _, partition, value, *_ in rows)
     completed = " ".join(
         f"[:send {partition} [{'nil' if offset is None else offset} {value}]]"
@@ -161,9 +158,9 @@ def _operation(f: str, rows: Sequence[Row], type_: str, load_end_ns: int) -> _Op
     )
 
 
-def _together(rows: Rows) -> Iterator[list[Row]]:
-    """Sends, in order of their begin, that are open together. Those that never ended are together
-    with what was open when they began, or with one another; nothing joins them later."""
+def _open_together(rows: Rows) -> Iterator[list[Row]]:
+    """Groups of sends that are open together, in order of their begin. A send that never ended
+    joins what was open when it began, or others like it; no later send joins it."""
     group: list[Row] = []
     until_ns: int | None = None
     for row in rows:
@@ -188,8 +185,8 @@ def _transaction(rows: Sequence[Row], load_end_ns: int, left_out: Counter[str]) 
     return _operation("txn", rows, "info", load_end_ns)
 
 
-def _dealt(operations: Iterator[_Operation], numbers: Iterator[int]) -> Iterator[Entry]:
-    """A producer's operations, which come in order of their begin, dealt to Jepsen processes."""
+def _deal(operations: Iterator[_Operation], numbers: Iterator[int]) -> Iterator[Entry]:
+    """Deal a producer's operations, in order of their begin, to Jepsen processes."""
     free: list[int] = []
     open_: list[tuple[int, int, _Operation]] = []  # end_ns, process
 
@@ -209,31 +206,32 @@ def _dealt(operations: Iterator[_Operation], numbers: Iterator[int]) -> Iterator
         yield ended()
 
 
-# Reads
-
-
 def _read(
     polls: Iterator[Poll], given: Sequence[Change], numbers: Iterator[int], now_ns: int
 ) -> Iterator[Entry]:
-    """What one reader did from `now_ns` on, as one Jepsen process: its polls follow one another.
+    """The entries of one reader from `now_ns` on, as one Jepsen process: its polls follow one
+    another.
 
-    An assignment in the middle of a poll is told before it: what that returned came afterwards.
+    An assignment in the middle of a poll comes before it, because the poll's records came
+    afterwards.
     """
     process, waiting = next(numbers), deque(given)
     has: frozenset[int] = frozenset()
-    for start_ns, end_ns, found in polls:
+    for start_ns, end_ns, by_partition in polls:
         while waiting and waiting[0][0] <= end_ns:
             changed_ns, what, partitions = waiting.popleft()
             has = has | partitions if what == "assigned" else has - partitions
             now_ns = max(now_ns, changed_ns)
             yield from _assign(now_ns, process, has)
         now_ns = max(now_ns, start_ns)
-        if not has >= found.keys():  # that it was given these is not recorded
-            has |= found.keys()
+        if not has >= by_partition.keys():  # no event recorded this assignment
+            has |= by_partition.keys()
             yield from _assign(now_ns, process, has)
         yield now_ns, "invoke", process, "poll", "[[:poll]]"
         now_ns = max(now_ns, end_ns)
-        records = ", ".join(f"{key} [{' '.join(found[key])}]" for key in sorted(found))
+        records = ", ".join(
+            f"{key} [{' '.join(by_partition[key])}]" for key in sorted(by_partition)
+        )
         yield now_ns, "ok", process, "poll", f"[[:poll {{{records}}}]]"
 
 
@@ -246,15 +244,12 @@ def _assign(time_ns: int, process: int, partitions: Iterable[int]) -> Iterator[E
 def _polls(table: pa.Table) -> Iterator[Poll]:
     """The records of each poll call: those of one reader that began together."""
     for start_ns, rows in itertools.groupby(_rows(table), key=itemgetter(4)):
-        found: dict[int, list[str]] = {}
+        by_partition: dict[int, list[str]] = {}
         end_ns = start_ns
         for _, partition, value, offset, _, end in rows:
-            found.setdefault(partition, []).append(f"[{offset} {value}]")
+            by_partition.setdefault(partition, []).append(f"[{offset} {value}]")
             end_ns = max(end_ns, end or start_ns)
-        yield start_ns, end_ns, found
-
-
-# Tables
+        yield start_ns, end_ns, by_partition
 
 
 def _operations(history: Path, sealed: Seal) -> dict[str, pa.Table]:
@@ -268,13 +263,13 @@ def _operations(history: Path, sealed: Seal) -> dict[str, pa.Table]:
     return {process: table.select(_COLUMNS) for process, table in tables.items()}
 
 
-def _sound(table: pa.Table, left_out: Counter[str]) -> pa.Table:
-    """The rows that a recorder can have written, of what Jepsen's workload knows."""
+def _possible_rows(table: pa.Table, left_out: Counter[str]) -> pa.Table:
+    """The rows that a recorder can have written and that Jepsen's workload knows."""
     f, type_, start, end = (table[name] for name in ("f", "type", "start_ns", "end_ns"))
     is_read = pc.is_in(f, pa.array(_READS))
     whole_read = pc.and_(pc.is_valid(end), pc.greater_equal(table["offset"], 0))
     possible = pc.if_else(is_read, pc.and_(whole_read, pc.equal(type_, "ok")), True)
-    for each in (
+    for rule in (
         pc.is_in(f, pa.array(sorted(F_NAMES.values()))),
         pc.is_in(type_, pa.array(sorted(set(TYPE_NAMES.values())))),
         pc.greater_equal(table["partition"], 0),
@@ -283,7 +278,7 @@ def _sound(table: pa.Table, left_out: Counter[str]) -> pa.Table:
         pc.greater_equal(pc.fill_null(end, 2**62), start),
         pc.or_(pc.is_valid(end), pc.equal(type_, "info")),
     ):
-        possible = pc.and_(possible, each)
+        possible = pc.and_(possible, rule)
     good = table.filter(pc.fill_null(possible, False))
     if good.num_rows < table.num_rows:
         left_out[BAD_ROWS] += table.num_rows - good.num_rows
@@ -294,22 +289,22 @@ def _sound(table: pa.Table, left_out: Counter[str]) -> pa.Table:
 
 
 def _of(table: pa.Table, f: str) -> pa.Table:
-    """One kind of operation, in order of its begin."""
+    """The operations of one kind, in order of their begin."""
     chosen = table.filter(pc.equal(table["f"], f)).drop_columns(["f"])
     return chosen.sort_by([("start_ns", "ascending"), ("id", "ascending")]).drop_columns(["id"])
 
 
 def _rows(table: pa.Table) -> Rows:
-    """Rows, made into tuples a batch at a time."""
+    """The rows as tuples; converts a batch at a time."""
     for batch in table.to_batches(max_chunksize=BATCH):
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
 def _sent(tables: Iterable[pa.Table]) -> Sent:
-    """The values that were sent, in order, and the partition of each."""
+    """The sent values in order, and the partition of each."""
     nothing = schema(OPERATION_COLUMNS).empty_table().select(["value", "partition"])
     sends = [table.filter(pc.equal(table["f"], "send")) for table in tables]
-    merged = pa.concat_tables([nothing, *(each.select(["value", "partition"]) for each in sends)])
+    merged = pa.concat_tables([nothing, *(send.select(["value", "partition"]) for send in sends)])
     ordered = merged.sort_by("value")
     return ordered["value"].to_numpy(), ordered["partition"].to_numpy()
 
@@ -319,30 +314,30 @@ def _sent_only(reads: pa.Table, sent: Sent, left_out: Counter[str]) -> pa.Table:
     ours = reads.filter(pc.is_valid(reads["value"]))
     values, partitions = sent
     at = np.searchsorted(values, ours["value"].to_numpy())
-    known = at < len(values)
-    at[~known] = 0
+    matches = at < len(values)
+    at[~matches] = 0
     if len(values):
-        known &= values[at] == ours["value"].to_numpy()
-        known &= partitions[at] == ours["partition"].to_numpy()
+        matches &= values[at] == ours["value"].to_numpy()
+        matches &= partitions[at] == ours["partition"].to_numpy()
     if len(ours) < len(reads):
         left_out[UNPARSABLE] += len(reads) - len(ours)
-    if not known.all():
-        left_out[NEVER_SENT] += int((~known).sum())
-    return ours.filter(pa.array(known))
+    if not matches.all():
+        left_out[NEVER_SENT] += int((~matches).sum())
+    return ours.filter(pa.array(matches))
 
 
 def _changes(events: pa.Table) -> dict[str, list[Change]]:
-    """What members of a group were given and lost, in order of time."""
-    found: dict[str, list[Change]] = {}
+    """The partitions that members of a group got and lost, in order of time."""
+    by_process: dict[str, list[Change]] = {}
     chosen = events.filter(pc.is_in(events["event"], pa.array(["assigned", "revoked"])))
     for row in chosen.sort_by("time_ns").to_pylist():
         change = row["time_ns"], row["event"], frozenset(partitions_named(row["text"]))
-        found.setdefault(row["process"], []).append(change)
-    return found
+        by_process.setdefault(row["process"], []).append(change)
+    return by_process
 
 
 def _load_end(tables: Iterable[pa.Table]) -> int:
-    """When all had ended but the final reads."""
+    """The end of the last operation before the final reads."""
     times = [0]
     for table in tables:
         rows = table.filter(pc.not_equal(table["f"], "final-read"))

@@ -1,9 +1,8 @@
-"""How sealing puts a table in its place, when there may be one already.
+"""Puts a sealed table in its place, where another one may already be.
 
-Where a table of this run has more rows than what would replace it, what it was made from is gone:
-it is *kept*, and nobody knows whether it is whole. Anything else that stands there and is not the
-same byte for byte is moved aside (`<name>.replaced`, never read). So sealing destroys no file that
-it could not make again.
+If a table of this run has more rows than its replacement, its source is gone: the table is *kept*,
+and nobody knows whether it is whole. Any other file in that place that differs by a byte is moved
+aside (`<name>.replaced`, never read). So sealing destroys no file that it could not make again.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ Write = Callable[[Path], int]  # makes a table at a path; how many rows it has
 
 @dataclass(kw_only=True)
 class Places:
-    """The places of one history's tables, and what stands there in the end."""
+    """The places of one history's tables, and their final contents."""
 
     folder: Path  # history/
     run_id: str
@@ -37,8 +36,8 @@ class Places:
     kept: list[Finding] = field(default_factory=list)
 
     def put(self, name: str, about: str, columns: Columns, write: Write | None) -> int:
-        """Put the table of `about` (a process, or the table itself) in its place; how many rows
-        stand there then. None: there is nothing left to make it from, so it stays what it is."""
+        """Put the table of `about` (a process, or the table itself) in its place; returns its rows.
+        `write` None: nothing is left to make the table from, so it stays as it is."""
         path = self.folder / name
         had = rows_there(path, columns, self.run_id)
         if write is None:
@@ -69,7 +68,7 @@ class Places:
 
 
 def rows_there(path: Path, columns: Columns, run_id: str) -> int | None:
-    """How many rows a table has, each of them read; None: no table, or none of this run."""
+    """The number of a table's rows, each of them read; None: no table, or none of this run."""
     try:
         return count_rows(path, columns, run_id)
     except TableError:
@@ -84,7 +83,7 @@ def _is_same(path: Path, made: str) -> bool:
 
 
 def _aside(path: Path) -> Path:
-    """A name that nothing has yet."""
+    """A path that does not exist yet."""
     number, free = 1, path.with_name(f"{path.name}.replaced")
     while os.path.lexists(free):
         number += 1
@@ -93,7 +92,7 @@ def _aside(path: Path) -> Path:
 
 
 def rows_of_this_run(path: Path, run_id: str, columns: Columns) -> list[dict[str, object]]:
-    """The rows of a small table that is whole and of this run; none otherwise."""
+    """The rows of a small table that is whole and of this run; otherwise none."""
     try:
         rows = rows_in(read_bytes(path), columns)
     except TableError:

@@ -1,7 +1,7 @@
 """The progress page: a worker's counters, shared with the harness through a file.
 
-It is for the harness's live line and for holding sends back; it is not part of the history.
-Standard library only: workers import this module.
+It serves the harness's live line and holds sends back; it is not part of the history. Standard
+library only: workers import this module.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ RUNNING, DONE = 1, 2  # 0 as long as it starts
 
 
 class Progress:
-    """A page of counters that a worker keeps and the harness looks at, shared through a file.
+    """A page of counters that a worker writes and the harness reads, shared through a file.
 
-    `allowed` goes the other way: the harness lets the worker begin so many sends, -1 for no limit.
-    Each counter is one aligned 8-byte store; two counters read together may be a moment apart.
+    `allowed` goes the other way: the number of sends that the harness lets the worker begin, -1 for
+    no limit. Each counter is one aligned 8-byte store; two counters may be read a moment apart.
     """
 
     CELLS = 9
@@ -58,5 +58,5 @@ class Progress:
         return cls(path) if path.exists() else cls.create(directory, process)
 
     def allow(self, sends: int | None) -> None:
-        """Let the worker begin `sends` sends in all; None: as many as it likes."""
+        """Let the worker begin `sends` sends in all; None: no limit."""
         self.allowed = -1 if sends is None else sends

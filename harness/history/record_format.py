@@ -1,4 +1,4 @@
-"""The format of a recorded operation: its fields, their bytes, and how they are read back.
+"""The format of a recorded operation: its fields, their bytes, and how to read them.
 
     slot 0 of a segment   magic(8) record_size(u16) pad(2) capacity(u32) first_id(u64), zeros to 72
     slot 1..capacity      0 type u8  1 f u8  2 instance u16  4 partition i32  8 value
@@ -6,12 +6,12 @@
                           40 offset  48 end_ns  56 broker i32  60 error i32  64 epoch i32
                           68 zeros                                   (else i64, all LE)
 
-That is format 2. Format 1, whose segments are still read, had no instance, transaction, generation
-and epoch: records of 56 bytes.
+That is format 2. Format 1 can still be read; it had no instance, transaction, generation and epoch:
+records of 56 bytes.
 
-A field more is a field of `FORMAT` and `Operation` here, and of `harness.history.tables`.
-`harness.history.segments` reads the same by columns. docs/history.md tells it field by field.
-Standard library only: workers, harness and checkers all import this module.
+A new field belongs into `FORMAT` and `Operation` here, and into `harness.history.tables`.
+`harness.history.segments` reads the same by columns. docs/history.md describes each field. Standard
+library only: workers, harness and checkers all import this module.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ FORMAT_1: Final = Format(
     ),
     completion_at=32,
 )
-FORMATS: Final = {each.magic: each for each in (FORMAT, FORMAT_1)}
+FORMATS: Final = {version.magic: version for version in (FORMAT, FORMAT_1)}
 MAGIC: Final = FORMAT.magic
 RECORD_SIZE: Final = FORMAT.size
 COMPLETION_AT: Final = FORMAT.completion_at
@@ -107,7 +107,7 @@ def value_of(producer: int, sequence: int) -> int:
 
 
 class HistoryError(Exception):
-    """A history cannot be used as it is: one sentence that names the file and the remedy."""
+    """A history cannot be used as it is; one sentence that names the file and the remedy."""
 
 
 class BadHeaderError(ValueError):
@@ -116,7 +116,7 @@ class BadHeaderError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """One operation as its record tells it; None where nothing is known."""
+    """One operation of a record; None where nothing is known."""
 
     id: int
     f: str  # one of F_NAMES
@@ -137,7 +137,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """What a segment says about itself."""
+    """A segment's own description."""
 
     format: Format
     capacity: int
@@ -149,23 +149,23 @@ def read_header(head: bytes) -> Header:
     if len(head) < HEADER.size:
         raise BadHeaderError(f"it has only {len(head)} bytes")
     magic, record_size, capacity, first_id = HEADER.unpack_from(head)
-    known = FORMATS.get(magic)
+    version = FORMATS.get(magic)
     possible = capacity > 0 and first_id < MOST_RECORDS
-    if known is None or record_size != known.size or not possible:
+    if version is None or record_size != version.size or not possible:
         raise BadHeaderError("its header is not that of a segment of this version")
-    return Header(format=known, capacity=capacity, first_id=first_id)
+    return Header(format=version, capacity=capacity, first_id=first_id)
 
 
 def read_operations(segment: bytes) -> Iterator[Operation | str]:
-    """Every used slot of a segment in order: its operation, or "torn" or "bad".
+    """Yield every used slot of a segment in order: its operation, or "torn" or "bad".
 
-    A torn slot was being invoked when its process died. A bad one can come from no recorder, nor
-    can an empty one before a used one. Raises BadHeaderError.
+    A slot is torn if its process died while invoking it. It is bad if no recorder writes it, as an
+    empty one before a used one. Raises BadHeaderError.
     """
     header = read_header(segment)
     size = header.format.size
     whole = min(header.capacity, (len(segment) - size) // size)
-    # A slot that was cut off tells nothing, not even that those before it were used.
+    # A slot that was cut off says nothing, not even that those before it were used.
     used = segment[size : (whole + 1) * size].rstrip(b"\0")
     slots = -(-len(used) // size)
     for slot in range(slots):
@@ -174,21 +174,21 @@ def read_operations(segment: bytes) -> Iterator[Operation | str]:
 
 
 def _operation(version: Format, slot: bytes, operation: int) -> Operation | str:
-    known = dict.fromkeys(OPTIONAL, NOTHING)
-    known |= {name: _number(slot, kind, at) for name, kind, at in version.fields}
-    type_, f = known["type"], known["f"]
+    fields = dict.fromkeys(OPTIONAL, NOTHING)
+    fields |= {name: _number(slot, kind, at) for name, kind, at in version.fields}
+    type_, f = fields["type"], fields["f"]
     if type_ == EMPTY and any(slot):
         return "torn"
     if type_ == OPEN:
-        known |= {"offset": NOTHING, "broker": NOTHING, "epoch": NOTHING, "error": 0}
-        known["end_ns"] = known["start_ns"]
+        fields |= {"offset": NOTHING, "broker": NOTHING, "epoch": NOTHING, "error": 0}
+        fields["end_ns"] = fields["start_ns"]
     possible = (
         type_ in TYPE_NAMES
         and f in F_NAMES
-        and known["partition"] >= 0
-        and min(known[name] for name in OPTIONAL) >= NOTHING
-        and known["intended_ns"] > 0
-        and 0 < known["start_ns"] <= known["end_ns"]
+        and fields["partition"] >= 0
+        and min(fields[name] for name in OPTIONAL) >= NOTHING
+        and fields["intended_ns"] > 0
+        and 0 < fields["start_ns"] <= fields["end_ns"]
     )
     if not possible:
         return "bad"
@@ -196,21 +196,21 @@ def _operation(version: Format, slot: bytes, operation: int) -> Operation | str:
         id=operation,
         f=F_NAMES[f],
         type=TYPE_NAMES[type_],
-        partition=known["partition"],
-        intended_ns=known["intended_ns"],
-        start_ns=known["start_ns"],
-        end_ns=None if type_ == OPEN else known["end_ns"],
-        error=known["error"],
-        instance=known.get("instance"),
-        **{name: _known(known[name]) for name in OPTIONAL},
+        partition=fields["partition"],
+        intended_ns=fields["intended_ns"],
+        start_ns=fields["start_ns"],
+        end_ns=None if type_ == OPEN else fields["end_ns"],
+        error=fields["error"],
+        instance=fields.get("instance"),
+        **{name: _none_if_missing(fields[name]) for name in OPTIONAL},
     )
 
 
 def _number(slot: bytes, kind: str, at: int) -> int:
-    """One field, spelled as numpy does: <i8, u1."""
+    """One field; `kind` in numpy's spelling: <i8, u1."""
     number = int(kind[-1])
     return int.from_bytes(slot[at : at + number], "little", signed="i" in kind)
 
 
-def _known(number: int) -> int | None:
+def _none_if_missing(number: int) -> int | None:
     return None if number == NOTHING else number

@@ -1,4 +1,4 @@
-"""The recorder: the history while it is being recorded, binary records and JSON lines beside them.
+"""Records a history: binary records, and JSON lines beside them.
 
 Every worker process owns three kinds of files in the run's `history/` folder:
 
@@ -6,14 +6,14 @@ Every worker process owns three kinds of files in the run's `history/` folder:
     <process>.jsonl         events: whatever is rare or needs words, one JSON line each
     <process>.progress      counters for the harness's live line; not part of the history
 
-An operation is written when it is invoked, as *open*, and completed in place. The byte that says
-how it ended is written last, so a process that is killed at any byte leaves *info* (open) or a
-*torn* slot that counts as not invoked, never a wrong answer. Written pages belong to the kernel:
-they outlive the process, even after SIGKILL (not a crash of the host).
+An operation is written when it is invoked, as *open*, and completed in place. The byte of its end
+is written last, so a process that is killed at any byte leaves *info* (open) or a *torn* slot,
+which counts as not invoked, and never a wrong answer. Written pages belong to the kernel: they
+outlive the process, even after SIGKILL (not a crash of the host).
 
-All times are CLOCK_MONOTONIC of the one host, in ns. A record's bytes are
-`harness.history.record_format`, the counters `harness.history.progress_page`.
-Standard library only: workers, harness and checkers all import this module.
+All times are CLOCK_MONOTONIC of the one host, in ns. A record's bytes are in
+`harness.history.record_format`, the counters in `harness.history.progress_page`. Standard library
+only: workers, harness and checkers all import this module.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ from harness.history.record_format import (
     SEGMENT_CAPACITY,
 )
 
-# Bound once: looking a method up costs a tenth of what it does.
+# Bound once: looking a method up takes a tenth of the time of its call.
 _pack_invocation: Final = struct.Struct("<BBHiqqqii").pack_into
 _pack_completion: Final = struct.Struct("<qqiii").pack_into
 _pack_record: Final = RECORD.pack_into
 
 
 class Lines:
-    """A file of JSON lines. Each is one write(2), so that a line is there whole or not at all: what
-    a full disk has taken of one is given back."""
+    """A file of JSON lines. Each is one write(2), so a line is there whole or not at all: the part
+    of a line that fits on a full disk is removed again."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("ab", buffering=0)
@@ -81,12 +81,11 @@ class Recorder:
     """Records one process's operations and events; for one thread.
 
     An operation's id is its slot, counted over all segments of the process. `capacity` (records in
-    a segment) must be a power of two. Raises OSError when there is no room for the next segment:
-    space is allocated with the segment, so writing a record cannot fail.
+    a segment) must be a power of two. Raises OSError without room for the next segment: space is
+    allocated with the segment, so writing a record cannot fail.
 
-    `instance`, `transaction` and `generation` go into each record that is begun from then on: which
-    client of the worker it is (from 0 on), the transaction that a send belongs to, and what the
-    member knows of its group.
+    `instance`, `transaction` and `generation` go into each later record: which client of the worker
+    it is (from 0 on), the transaction of a send, and the group's generation as the member knows it.
     """
 
     def __init__(self, directory: Path, process: str, capacity: int = SEGMENT_CAPACITY) -> None:
@@ -104,7 +103,8 @@ class Recorder:
         self._next = self._grow()
 
     def invoke(self, f: int, partition: int, value: int, intended_ns: int, start_ns: int) -> int:
-        """Record that an operation begins; it is open (info) until completed. Returns its id."""
+        """Record the begin of an operation, which is open (info) until completed. Returns its
+        id."""
         at = self._next
         if at == self._end:
             at = self._grow()
@@ -131,7 +131,7 @@ class Recorder:
     def complete(  # noqa: PLR0913, PLR0917  one a field; keywords would cost a tenth of the time
         self, operation: int, type_: int, offset: int, end_ns: int, broker: int, error: int
     ) -> None:
-        """Record how an operation ended: OK, FAIL or INFO. Missing: NOTHING; no error: 0."""
+        """Record the end of an operation: OK, FAIL or INFO. Missing: NOTHING; no error: 0."""
         segment = self._segments[operation >> self._shift]
         at = ((operation & self._mask) + 1) * RECORD_SIZE
         _pack_completion(segment, at + COMPLETION_AT, offset, end_ns, broker, error, NOTHING)
@@ -151,10 +151,10 @@ class Recorder:
         intended_ns: int = 0,
         transaction: int = NOTHING,
     ) -> int:
-        """Record in one go what is known only once it is ok: a record read. Returns its id.
+        """Record in one step what is known only once it is ok: a record read. Returns its id.
 
-        `epoch`: its leader's. `intended_ns` and `transaction`: of its send, as its payload tells
-        (0: it does not, and `start_ns` stands there).
+        `epoch`: its leader's. `intended_ns` and `transaction`: of its send, from its payload (0:
+        not in it, so the record gets `start_ns`).
         """
         at = self._next
         if at == self._end:
@@ -185,7 +185,7 @@ class Recorder:
         return operation
 
     def name_error(self, code: int, name: str) -> None:
-        """Write an error's name down, once; call it before the first record that holds the code."""
+        """Write an error's name, once; call it before the first record with the code."""
         if code not in self._named:
             self._named.add(code)
             self.event("error-name", code=code, name=name)
@@ -195,12 +195,12 @@ class Recorder:
         self._lines.write(event, **fields)
 
     def end(self, **counted: Any) -> None:
-        """Write the last event: with what the caller has counted, how many operations and events
-        there are before it, so that a reader finds out if it lacks any."""
+        """Write the last event with the caller's counts and the numbers of operations and events
+        before it, so that a reader notices any loss."""
         self.event("end", **counted, operations=self._count, events=self._lines.count)
 
     def close(self) -> None:
-        """Let the files go. Nothing is pending: what was recorded has been in them all along."""
+        """Close the files. Nothing is pending: everything recorded is already in them."""
         self._lines.close()
         for segment in self._segments.values():
             segment.close()
@@ -214,7 +214,7 @@ class Recorder:
         return RECORD_SIZE
 
     def _retire(self) -> None:
-        """Let go of full segments without open operations: each map holds a file descriptor."""
+        """Close full segments without open operations: each map holds a file descriptor."""
         for number, segment in list(self._segments.items()):
             if OPEN not in segment[RECORD_SIZE::RECORD_SIZE]:
                 segment.close()
@@ -222,7 +222,7 @@ class Recorder:
 
 
 def _new_segment(path: Path, capacity: int, first_id: int) -> mmap.mmap:
-    """A mapped segment with its header in place; it gets its name once it is whole."""
+    """A mapped segment with its header; it gets its name once it is whole."""
     if path.exists():
         raise FileExistsError(errno.EEXIST, "a restarted worker needs a new name", str(path))
     size = (capacity + 1) * RECORD_SIZE

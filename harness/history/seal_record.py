@@ -1,9 +1,9 @@
-"""sealed.json: the mark that a history is sealed, and what each of its tables was then.
+"""sealed.json: marks a history as sealed, and describes each of its tables at that time.
 
     {"version": 2, "run_id": …, "processes": […], "operations": 1792, "findings": 0,
      "tables": {"operations/producer-0.parquet": {"rows": 1000, "sha256": …, "kept": false}, …}}
 
-Version 1 has no `tables`: such a history can be judged by its counts alone. A table is *kept* when
+Version 1 has no `tables`: such a history can be judged by its counts only. A table is *kept* when
 sealing found it there and did not make it (harness.history.sealing).
 """
 
@@ -25,7 +25,7 @@ Count = Annotated[int, Field(ge=0)]
 
 
 class SealedTable(BaseModel):
-    """One table as it was sealed."""
+    """One table at the time of sealing."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -35,7 +35,7 @@ class SealedTable(BaseModel):
 
 
 class Seal(BaseModel):
-    """What a sealed history holds."""
+    """The contents of a sealed history."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -48,7 +48,7 @@ class Seal(BaseModel):
 
 
 def read_seal(history: Path) -> Seal | None:
-    """What sealed.json says; None: the history is not sealed. Raises HistoryError."""
+    """The contents of sealed.json; None: the history is not sealed. Raises HistoryError."""
     file = history / SEALED
     if not file.exists() and not file.is_symlink():
         return None
@@ -65,7 +65,7 @@ def read_seal(history: Path) -> Seal | None:
 
 
 def sealed_operations(history: Path, sealed: Seal) -> dict[str, pa.Table]:
-    """The operations of each process, as they were sealed. Raises HistoryError."""
+    """The operations of each process, unchanged since sealing. Raises HistoryError."""
     tables = {
         process: sealed_table(
             history, f"operations/{process}.parquet", sealed, OPERATION_COLUMNS, process
@@ -88,16 +88,16 @@ def sealed_table(
     columns: Columns,
     process: str | None = None,
 ) -> pa.Table:
-    """A table as it was sealed, all rows of one process, if any. Raises HistoryError."""
-    known = sealed.tables.get(name)
+    """A table unchanged since sealing, all rows of `process` if given. Raises HistoryError."""
+    entry = sealed.tables.get(name)
     try:
         return whole(
             history / name,
             columns,
             sealed.run_id,
             process=process,
-            rows=known.rows if known else None,
-            sha256=known.sha256 if known else None,
+            rows=entry.rows if entry else None,
+            sha256=entry.sha256 if entry else None,
         )
     except TableError as error:
         raise HistoryError(f"{history / name}: {error}: restore it") from None

@@ -1,21 +1,21 @@
-"""Sealing: a run's recorded history becomes Parquet, the one format that checkers read.
+"""Seals a run's recorded history into Parquet, the one format that checkers read.
 
     history/*.seg, *.jsonl  ->  history/operations/<process>.parquet, one a process
                                 history/{events,faults,views,blind,watermarks,kept,findings}.parquet
                                 history/sealed.json, written last
 
-Whatever was recorded is sealed, of a run that ended in order and of one that was killed. What
-cannot be read as recorded (torn and impossible records, cut segments, damaged lines, a worker
-without its end) is a row of `findings`, never an exception. `HistoryError` means that a file as
-such cannot be read or written, or that its process is still recording.
+It seals whatever was recorded, of a run that ended in order and of one that was killed. What cannot
+be read as recorded (torn and impossible records, cut segments, damaged lines, a worker without its
+end) becomes a row of `findings`, never an exception. `HistoryError` means that a file cannot be
+read or written at all, or that its process is still recording.
 
-Safe to repeat, to interrupt anywhere and to do twice at once (the second waits): each table
+Sealing can be repeated, interrupted anywhere and done twice at once (the second waits): each table
 appears by a rename, `sealed.json` appears after all of them, and segments are removed after that.
 Side files stay: people read them.
 
-A history whose files were lost or mixed up is not made worse. A table that cannot be made again is
-kept as it is, and is a finding (harness.history.placing). Segments are removed only where
-`sealed.json` is this run's and their table, as it was sealed, is read back whole.
+Sealing makes no history worse whose files were lost or mixed up. A table that cannot be made again
+is kept, and is a finding (harness.history.placing). Segments are removed only if `sealed.json` is
+this run's and their table reads back whole, unchanged since sealing.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _FS: Final = pa.array([F_NAMES.get(code, "") for code in range(max(F_NAMES) + 1)
 
 
 def seal(run_dir: Path) -> Seal:
-    """Seal a run's history, or say what the sealed one holds. Raises HistoryError and DiskError."""
+    """Seal a run's history, or return its existing seal. Raises HistoryError and DiskError."""
     folder = run_dir / "history"
     if not folder.is_dir():
         raise HistoryError(f"{run_dir}: it has no folder `history`: give the folder of a run")
@@ -99,26 +99,26 @@ def _seal(folder: Path, run_id: str, workers: Sequence[str]) -> Seal:
         side = side_files.read(folder / f"{process}.jsonl")
         own = side_files.events(side, run_id)
         events += own
-        mine = segments.get(process, [])
-        operations += _put_operations(places, process, mine, own, findings)
+        own_segments = segments.get(process, [])
+        operations += _put_operations(places, process, own_segments, own, findings)
         findings += [*side.findings(), *_no_end(process, own)]
     findings += [_never_recorded(worker) for worker in workers if worker not in processes]
     findings += _put_small_tables(places, events)
     if processes and not (folder / f"{VIEWS}.jsonl").exists():
         findings.append(_no_views())
-    found = _put_findings(places, findings)
+    count = _put_findings(places, findings)
     return Seal(
         version=2,
         run_id=run_id,
         processes=tuple(processes),
         operations=operations,
-        findings=found,
+        findings=count,
         tables=places.tables,
     )
 
 
 def _put_small_tables(places: Places, events: list[Row]) -> list[Finding]:
-    """All but the findings; returns what was wrong with the harness's own lines."""
+    """Put all tables but the findings; returns what was wrong with the harness's own lines."""
     names = (NEMESIS, VIEWS, WATERMARKS, KEPT)
     nemesis, views, watermarks, kept = sides = [
         side_files.read(places.folder / f"{name}.jsonl") for name in names
@@ -141,10 +141,10 @@ def _put_small_tables(places: Places, events: list[Row]) -> list[Finding]:
 
 
 def _put_findings(places: Places, findings: Sequence[Finding]) -> int:
-    """The findings, with those of an earlier sealing: what they were found in may be gone."""
+    """Put the findings, with those of an earlier sealing, whose causes may be gone."""
     columns = SMALL_TABLES["findings"]
-    found = [*findings, *places.kept]
-    rows: list[Row] = [{"run_id": places.run_id, **asdict(finding)} for finding in found]
+    every = [*findings, *places.kept]
+    rows: list[Row] = [{"run_id": places.run_id, **asdict(finding)} for finding in every]
     earlier = rows_of_this_run(places.folder / "findings.parquet", places.run_id, columns)
     rows += [row for row in earlier if row not in rows]
     return places.put(
@@ -153,7 +153,7 @@ def _put_findings(places: Places, findings: Sequence[Finding]) -> int:
 
 
 def _tidy(folder: Path, done: Seal) -> None:
-    """Remove what is sealed and what was of use to the running workers alone."""
+    """Remove sealed segments, and files that only running workers use."""
     for process, paths in segments_of(folder).items():
         if _is_whole(folder, done, process):
             for path in paths:
@@ -164,12 +164,12 @@ def _tidy(folder: Path, done: Seal) -> None:
 
 
 def _is_whole(folder: Path, done: Seal, process: str) -> bool:
-    """Whether a process's table is what was made from its segments."""
+    """Whether a process's table has everything of its segments."""
     if process not in done.processes:
         return False
     if done.version == 1:  # which knows the rows of all processes together
-        of_all = [_rows(folder, each, done.run_id) for each in done.processes]
-        return None not in of_all and done.operations == sum(each or 0 for each in of_all)
+        of_all = [_rows(folder, name, done.run_id) for name in done.processes]
+        return None not in of_all and done.operations == sum(name or 0 for name in of_all)
     sealed = done.tables.get(f"operations/{process}.parquet")
     if sealed is None or sealed.kept:
         return False
@@ -182,9 +182,6 @@ def _rows(folder: Path, process: str, run_id: str) -> int | None:
     return rows_there(folder / "operations" / f"{process}.parquet", OPERATION_COLUMNS, run_id)
 
 
-# Operations
-
-
 def _put_operations(
     places: Places,
     process: str,
@@ -192,7 +189,7 @@ def _put_operations(
     events: list[Row],
     findings: list[Finding],
 ) -> int:
-    """One process's table; how many rows it has. Adds what is found on the way."""
+    """Put one process's table; returns its rows. Adds findings on the way."""
     name = f"operations/{process}.parquet"
     if not segments:
         if os.path.lexists(places.folder / name):
@@ -204,7 +201,7 @@ def _put_operations(
 
 
 def _contents(process: str, paths: Sequence[Path], findings: list[Finding]) -> Iterator[Content]:
-    """Each segment in turn; adds what is found on the way."""
+    """The contents of each segment in turn; adds findings on the way."""
     expected = 0
     for number, path in enumerate(paths):
         last = number == len(paths) - 1
@@ -221,7 +218,7 @@ def _write_operations(
     events: list[Row],
     path: Path,
 ) -> int:
-    """One process's table, a segment at a time; how many rows it has."""
+    """Write one process's table, a segment at a time; returns its rows."""
     names = side_files.error_names(events)
     wanted, rows, count = schema(OPERATION_COLUMNS), 0, 0
     waiting: list[pa.Table] = []
@@ -262,9 +259,6 @@ def _errors(codes: Array, names: dict[int, str]) -> pa.Array:
     return pa.array(texts, pa.string()).take(pa.array(positions.reshape(-1)))
 
 
-# Findings of whole processes
-
-
 def _no_end(process: str, events: list[Row]) -> list[Finding]:
     if any(row["event"] == "end" for row in events):
         return []
@@ -287,9 +281,6 @@ def _never_recorded(worker: str) -> Finding:
     return Finding(process=worker, kind="no-end", count=1, text=text)
 
 
-# Files
-
-
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Wait until nobody else seals this history; the lock ends with its process."""
@@ -303,7 +294,8 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _refuse_living(path: Path) -> None:
-    """A recorder holds its side file's lock as long as it lives (see history.Recorder)."""
+    """Raise HistoryError if a recorder still holds the lock of its side file (see
+    history.Recorder)."""
     if not path.is_file():
         return
     with path.open("rb") as file:
@@ -316,7 +308,7 @@ def _refuse_living(path: Path) -> None:
 
 
 def _id_and_workers(run_dir: Path) -> tuple[str, list[str]]:
-    """The run's id and its workers; where there is no run.json, the id by the folder's place."""
+    """The run's id and its workers; without a run.json, the id by the folder's place."""
     run = RunFolder(path=run_dir.resolve())
     if not run.recorded:
         return run.run_id, []

@@ -1,4 +1,4 @@
-"""Segments by columns: what `history.read_operations` tells record by record, with numpy.
+"""Reads segments by columns with numpy; `history.read_operations` reads the same record by record.
 
 A readable file never raises, whatever is in it: what cannot be a record is left out and counted.
 """
@@ -41,7 +41,7 @@ def _type_of(version: Format) -> np.dtype[np.void]:
     )
 
 
-# As every version is read: a field that a version does not have is NOTHING.
+# All versions are read as this type: a field that a version lacks is NOTHING.
 RECORD_TYPE: Final = np.dtype(
     [(name, "<i4" if name == "instance" else kind) for name, kind, _ in FORMAT.fields]
 )
@@ -52,7 +52,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Something about a process's files that a reader of its history must know."""
+    """A fact about a process's files that a reader of its history must know."""
 
     process: str
     kind: str  # torn, bad-record, truncated-segment, bad-line, no-end, kept
@@ -62,7 +62,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """The possible records of one segment and their ids, and what else was found."""
+    """The possible records of one segment and their ids, and the findings."""
 
     records: Array  # of RECORD_TYPE; open ones with their completion part cleared
     ids: Array  # int64
@@ -72,17 +72,17 @@ class Content:
 
 def segments_of(folder: Path) -> dict[str, list[Path]]:
     """Every process's segments in order of their numbers."""
-    found: dict[str, list[tuple[int, Path]]] = {}
+    by_process: dict[str, list[tuple[int, Path]]] = {}
     for path in folder.glob("*.seg"):
         name = SEGMENT_NAME.fullmatch(path.name)
         if name is None:
             raise HistoryError(f"{path}: not a segment's name: move the file out of the history")
-        found.setdefault(name["process"], []).append((int(name["number"]), path))
-    return {process: [path for _, path in sorted(parts)] for process, parts in found.items()}
+        by_process.setdefault(name["process"], []).append((int(name["number"]), path))
+    return {process: [path for _, path in sorted(parts)] for process, parts in by_process.items()}
 
 
 def read_segment(path: Path, process: str, *, first_id: int, last: bool) -> Content:
-    """One segment; `first_id` is where it should begin, `last` whether empty slots may end it.
+    """Read one segment; `first_id` is its expected first id, `last` allows empty slots at its end.
 
     Raises HistoryError when the file cannot be read at all.
     """
@@ -130,7 +130,7 @@ class _Sorted:
 
 
 def _length(slots: Array) -> int:
-    """Up to and with the last slot that holds anything."""
+    """The number of slots up to the last one that holds anything."""
     used = np.flatnonzero(_used(slots))
     return int(used[-1]) + 1 if len(used) else 0
 
@@ -141,7 +141,7 @@ def _used(slots: Array) -> Array:
 
 
 def _sort_out(slots: Array, first_id: int) -> _Sorted:
-    """Records that can be, torn slots, and the rest: what no recorder writes."""
+    """Sort the slots into possible records, torn slots, and the rest, which no recorder writes."""
     records = np.empty(len(slots), RECORD_TYPE)
     for name in RECORD_TYPE.names or ():
         records[name] = slots[name] if name in (slots.dtype.names or ()) else NOTHING
@@ -157,7 +157,7 @@ def _sort_out(slots: Array, first_id: int) -> _Sorted:
 
 
 def _clear_open(records: Array) -> None:
-    """Whatever stands in the completion part of an open record is half a completion: not read."""
+    """Clear the completion part of open records: it may hold half a completion."""
     is_open = records["type"] == OPEN
     for name in ("offset", "broker", "epoch"):
         records[name][is_open] = NOTHING
@@ -166,7 +166,7 @@ def _clear_open(records: Array) -> None:
 
 
 def _possible(records: Array) -> npt.NDArray[np.bool_]:
-    """Whether a recorder can have written each record, once it is not open."""
+    """Whether a recorder can have written each record; call it after `_clear_open`."""
     possible: npt.NDArray[np.bool_] = (
         np.isin(records["type"], list(TYPE_NAMES))
         & np.isin(records["f"], list(F_NAMES))

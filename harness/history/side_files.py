@@ -1,5 +1,5 @@
-"""The JSON lines of a history as rows: workers' events, the nemesis's faults, the cluster's views,
-the replicas' watermarks, and what was kept of the brokers' own evidence.
+"""Turns the JSON lines of a history into rows: workers' events, the nemesis's faults, the cluster's
+views, the replicas' watermarks, and the evidence that was kept of brokers.
 
 A line that cannot be used is left out and counted as a finding; it never raises.
 """
@@ -52,7 +52,7 @@ class SideFile:
 
 
 def read(path: Path) -> SideFile:
-    """A side file; one that is not there has no lines. Raises HistoryError if it cannot be read."""
+    """Read a side file; a missing one has no lines. Raises HistoryError if it cannot be read."""
     side = SideFile(process=path.stem, name=path.name)
     if not path.exists() and not path.is_symlink():
         return side
@@ -76,20 +76,20 @@ def read(path: Path) -> SideFile:
 
 
 def events(side: SideFile, run_id: str) -> list[Row]:
-    """A worker's events, one row each; what has no column of its own goes to `text` as JSON."""
+    """A worker's events, one row each; fields without a column go to `text` as JSON."""
     rows = []
     for line in side.lines:
         given = {key: value for key, value in line.items() if key != "line"}
         row: Row = {name: given.pop(name, None) for name, _ in EVENT_COLUMNS if name != "text"}
         row |= {"run_id": run_id, "process": side.process}
-        row["text"] = given["text"] if given.keys() == {"text"} else _as_json(given)
+        row["text"] = given["text"] if given.keys() == {"text"} else _json_text(given)
         if _keep(side, line, row, EVENT_COLUMNS, required=REQUIRED["events"]):
             rows.append(row)
     return rows
 
 
 def error_names(rows: Iterable[Row]) -> dict[int, str]:
-    """The names that a worker wrote down for librdkafka's codes."""
+    """The names that a worker recorded for librdkafka's codes."""
     return {
         row["code"]: row["name"]
         for row in rows
@@ -98,22 +98,22 @@ def error_names(rows: Iterable[Row]) -> dict[int, str]:
 
 
 def faults(side: SideFile, run_id: str) -> list[Row]:
-    """The nemesis's lines put together: one row a fault, in order of their first line.
+    """The nemesis's lines combined: one row a fault, in order of their first line.
 
-    `before` is the view at the injection's invoke, `after` the newest one that the fault's lines
-    hold: leader, ISR and controller, as JSON.
+    `before` is the view at the injection's invoke, `after` the newest one in the fault's lines:
+    leader, ISR and controller, as JSON.
     """
-    found: dict[int, Row] = {}
+    by_number: dict[int, Row] = {}
     for line in side.lines:
         if line["event"] not in ("inject", "heal") or not _is(line.get("fault"), "int32"):
             side.bad.append(f"line {line['line']} is neither inject nor heal of a fault")
             continue
         number: int = line["fault"]
-        row = {**found.get(number, _new_fault(run_id, line))}
+        row = {**by_number.get(number, _new_fault(run_id, line))}
         _add(row, line)
         if _keep(side, line, row, FAULT_COLUMNS, required=REQUIRED["faults"]):
-            found[number] = row
-    return list(found.values())
+            by_number[number] = row
+    return list(by_number.values())
 
 
 def _new_fault(run_id: str, line: Row) -> Row:
@@ -143,7 +143,7 @@ def _add(row: Row, line: Row) -> None:
 
 def _view(line: Row) -> str | None:
     view: Row = {key: line[key] for key in ("leader", "isr", "controller", "known") if key in line}
-    return _as_json(view)
+    return _json_text(view)
 
 
 def views(side: SideFile, run_id: str) -> tuple[list[Row], list[Row]]:
@@ -173,8 +173,8 @@ def watermarks(side: SideFile, run_id: str) -> list[Row]:
     rows = []
     for line in side.lines:
         marks, ends, isr = line.get("high_watermarks"), line.get("log_ends"), line.get("isr")
-        known = isr is None or isinstance(isr, list)
-        if not (isinstance(marks, dict) and isinstance(ends, dict) and known):
+        has_isr = isr is None or isinstance(isr, list)
+        if not (isinstance(marks, dict) and isinstance(ends, dict) and has_isr):
             side.bad.append(f"line {line['line']} is not a sample of the replicas")
             continue
         for broker in ends:
@@ -188,8 +188,8 @@ def watermarks(side: SideFile, run_id: str) -> list[Row]:
 
 
 def kept(side: SideFile, run_id: str) -> list[Row]:
-    """What was kept of the brokers' evidence, one row a line; of a batch one for each record
-    (`kept-record`), of a checkpoint one for each epoch (`kept-epoch`, its first offset)."""
+    """The evidence that was kept of brokers, one row a line; but one for each record of a batch
+    (`kept-record`) and for each epoch of a checkpoint (`kept-epoch`, its first offset)."""
     rows = []
     for line in side.lines:
         row: Row = {name: line.get(name) for name, _ in KEPT_COLUMNS} | {"run_id": run_id}
@@ -217,12 +217,12 @@ def _of_pairs(side: SideFile, line: Row, row: Row) -> list[Row]:
     first = row.get("sequence") if _is(row.get("sequence"), "int32") else None
     rows = []
     for number, pair in enumerate(pairs):
-        each = {**row, "event": event, **dict(zip(columns, pair, strict=True))}
+        pair_row = {**row, "event": event, **dict(zip(columns, pair, strict=True))}
         if first is not None:
-            each["sequence"] = (first + number) % 2**31
-        if not _keep(side, line, each, KEPT_COLUMNS, required=REQUIRED["kept"]):
+            pair_row["sequence"] = (first + number) % 2**31
+        if not _keep(side, line, pair_row, KEPT_COLUMNS, required=REQUIRED["kept"]):
             return []
-        rows.append(each)
+        rows.append(pair_row)
     return rows
 
 
@@ -234,7 +234,7 @@ def _keep(
     *,
     required: tuple[str, ...],
 ) -> bool:
-    """Whether every value fits its column; if not, the line is noted as bad."""
+    """Whether every value fits its column; if not, the line counts as bad."""
     for name, kind in columns:
         value = row[name]
         if value is None and name not in required:
@@ -251,9 +251,9 @@ def _is(value: Any, kind: str) -> bool:
         most = _INTEGERS[kind]
         return isinstance(value, int) and not isinstance(value, bool) and -most <= value < most
     if kind == "list<string>":
-        return isinstance(value, list) and all(isinstance(each, str) for each in value)
+        return isinstance(value, list) and all(isinstance(item, str) for item in value)
     return isinstance(value, bool if kind == "bool" else str)
 
 
-def _as_json(given: Row) -> str | None:
+def _json_text(given: Row) -> str | None:
     return json.dumps(given, ensure_ascii=False) if given else None

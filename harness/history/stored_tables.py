@@ -1,9 +1,9 @@
-"""Stored tables, read with suspicion: a file is a table of ours, or there is a reason why not.
+"""Reads stored tables with suspicion: a file is a table of ours, or there is a reason why not.
 
-Anybody may have cut, replaced or damaged a stored file, so what a reader of Parquet raises is
-caught here, whatever it is, and becomes a `TableError`: the end of a sentence that names the file.
-Links are not followed: a run's folder holds its own files. Nor is anything unpacked that says of
-itself that it is bigger than what we record: 100 KB of Parquet can be gigabytes.
+Anybody may have cut, replaced or damaged a stored file, so whatever a reader of Parquet raises
+becomes a `TableError`: the end of a sentence that names the file. Links are not followed: a run's
+folder holds its own files. A file that claims to be larger than what we record is not unpacked: 100
+KB of Parquet can be gigabytes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class TableError(Exception):
 
 
 def check_file(file: Path) -> None:
-    """Refuse what is no file of the folder's own: opening it might never return."""
+    """Refuse anything but a regular file of the folder: opening it might never return."""
     try:
         mode = file.lstat().st_mode
     except FileNotFoundError:
@@ -54,14 +54,14 @@ def check_file(file: Path) -> None:
 def digest(file: Path) -> str:
     """SHA-256 of a table's bytes. Raises TableError."""
     check_file(file)
-    with _reasons(), file.open("rb") as data:
+    with _table_errors(), file.open("rb") as data:
         return hashlib.file_digest(data, "sha256").hexdigest()
 
 
 def read_bytes(file: Path, *, first: int | None = None) -> bytes:
     """A small file's bytes, or the first so many of any file. Raises TableError."""
     check_file(file)
-    with _reasons(), file.open("rb") as opened:
+    with _table_errors(), file.open("rb") as opened:
         if first is not None:
             return opened.read(first)
         size = os.fstat(opened.fileno()).st_size
@@ -72,7 +72,7 @@ def read_bytes(file: Path, *, first: int | None = None) -> bytes:
 
 def rows_in(data: bytes, columns: Columns) -> list[dict[str, Any]]:
     """All rows of a small table. Raises TableError."""
-    with _reasons():
+    with _table_errors():
         if not data.startswith(_MAGIC):
             raise TableError("cannot be read as Parquet (it begins otherwise)")
         parquet = pq.ParquetFile(io.BytesIO(data), read_dictionary=_texts(columns))
@@ -80,8 +80,8 @@ def rows_in(data: bytes, columns: Columns) -> list[dict[str, Any]]:
         _check_sizes(parquet.metadata, MOST_SMALL_ROWS)
         if parquet.metadata.num_rows > MOST_SMALL_ROWS:
             raise TableError(f"it has {parquet.metadata.num_rows:,} rows, {_TOO_MANY}")
-        there = [name for name, _ in columns if name in parquet.schema_arrow.names]
-        table = parquet.read(there)
+        names = [name for name, _ in columns if name in parquet.schema_arrow.names]
+        table = parquet.read(names)
         if (size := sum(map(_text_bytes, table.columns))) > MOST_GROUP_BYTES:
             raise TableError(f"its texts unpack to {size:,} bytes, {_TOO_MANY}")
         rows: list[dict[str, Any]] = table.to_pylist()
@@ -91,16 +91,16 @@ def rows_in(data: bytes, columns: Columns) -> list[dict[str, Any]]:
 def footer(file: Path, columns: Columns) -> pq.FileMetaData:
     """A table's footer, checked against its columns. Raises TableError."""
     check_file(file)
-    with _reasons(), pq.ParquetFile(file) as parquet:
+    with _table_errors(), pq.ParquetFile(file) as parquet:
         _check_columns(parquet.schema_arrow, columns)
         return parquet.metadata
 
 
 def row_groups(file: Path, columns: Columns) -> Iterator[pa.Table]:
-    """Every row of a table, a row group at a time; texts as dictionaries, what an older table does
-    not have as null. Raises TableError."""
+    """Every row of a table, a row group at a time; texts as dictionaries, columns that an older
+    table lacks as null. Raises TableError."""
     check_file(file)
-    with _reasons():
+    with _table_errors():
         parquet = pq.ParquetFile(file, read_dictionary=_texts(columns))
         with parquet:
             _check_columns(parquet.schema_arrow, columns)
@@ -109,16 +109,16 @@ def row_groups(file: Path, columns: Columns) -> Iterator[pa.Table]:
             for group in range(parquet.num_row_groups):
                 table = parquet.read_row_group(group, names).unify_dictionaries()
                 table.validate(full=True)  # texts, too: whoever compares them decodes them
-                yield _completed(table, columns)
+                yield _complete(table, columns)
 
 
-def _completed(table: pa.Table, columns: Columns) -> pa.Table:
-    """With every column, in order; one that is not there is null."""
+def _complete(table: pa.Table, columns: Columns) -> pa.Table:
+    """The table with every column, in order; a missing one is null."""
     wanted = schema(columns)
-    there = set(table.column_names)
+    names = set(table.column_names)
     return pa.table(
         {
-            name: table[name] if name in there else pa.nulls(len(table), wanted.field(name).type)
+            name: table[name] if name in names else pa.nulls(len(table), wanted.field(name).type)
             for name in wanted.names
         }
     )
@@ -132,7 +132,7 @@ def all_rows(file: Path, columns: Columns) -> pa.Table:
 
 
 def count_rows(file: Path, columns: Columns, run_id: str) -> int:
-    """How many rows a table has, each of them decoded and of this run. Raises TableError."""
+    """The number of a table's rows, each of them decoded and of this run. Raises TableError."""
     rows = 0
     for group in row_groups(file, columns):
         if not all_are(group["run_id"], run_id):
@@ -150,8 +150,8 @@ def whole(  # noqa: PLR0913  what a seal says of a table
     rows: int | None = None,
     sha256: str | None = None,
 ) -> pa.Table:
-    """A table that is as it was sealed (rows, sha256; None: not known), each of its rows of this
-    run and process (None: of any). Raises TableError."""
+    """A table unchanged since sealing (rows, sha256; None: not known), with rows of this run and
+    process only (None: of any process). Raises TableError."""
     if sha256 is not None and digest(file) != sha256:
         raise TableError("it is not the file that was sealed (its SHA-256 differs)")
     table = all_rows(file, columns)
@@ -169,18 +169,18 @@ def all_are(column: pa.ChunkedArray, text: str) -> bool:
     return not column.null_count and pc.unique(column).to_pylist() in ([], [text])
 
 
-def _check_columns(found: pa.Schema, columns: Columns) -> None:
-    kinds = {field.name: _kind(field.type) for field in found}
+def _check_columns(actual: pa.Schema, columns: Columns) -> None:
+    kinds = {field.name: _kind(field.type) for field in actual}
     for name, kind in columns:
         if kinds.get(name) != kind and not (name in ADDED and name not in kinds):
             has = f"is {kinds[name]}" if name in kinds else "is missing"
             raise TableError(f"column {name} {has}, expected {kind}: not of this version")
 
 
-def _check_sizes(found: pq.FileMetaData, most_rows: int) -> None:
-    """Refuse what unpacks to more than anybody recorded, before it is unpacked."""
-    for number in range(found.num_row_groups):
-        group = found.row_group(number)
+def _check_sizes(metadata: pq.FileMetaData, most_rows: int) -> None:
+    """Refuse, before unpacking, what unpacks to more than anybody recorded."""
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
         if group.num_rows > most_rows:
             raise TableError(f"it has {group.num_rows:,} rows in one row group, {_TOO_MANY}")
         if group.total_byte_size > MOST_GROUP_BYTES:
@@ -192,20 +192,20 @@ def _texts(columns: Columns) -> list[str]:
 
 
 def _text_bytes(column: pa.ChunkedArray) -> int:
-    """How much the texts of a column are that are kept once each."""
+    """The size of a column's texts if each is unpacked."""
     kept = [chunk for chunk in column.chunks if pa.types.is_dictionary(chunk.type)]
     lengths = (pc.take(pc.binary_length(chunk.dictionary), chunk.indices) for chunk in kept)
-    return sum(pc.sum(each, min_count=0).as_py() for each in lengths)
+    return sum(pc.sum(length, min_count=0).as_py() for length in lengths)
 
 
-def _kind(found: pa.DataType) -> str:
-    if pa.types.is_dictionary(found):
-        found = found.value_type
-    return str(found).replace("element: ", "").replace("item: ", "")
+def _kind(data_type: pa.DataType) -> str:
+    if pa.types.is_dictionary(data_type):
+        data_type = data_type.value_type
+    return str(data_type).replace("element: ", "").replace("item: ", "")
 
 
 @contextmanager
-def _reasons() -> Iterator[None]:
+def _table_errors() -> Iterator[None]:
     try:
         yield
     except TableError:

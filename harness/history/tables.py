@@ -1,6 +1,6 @@
 """The sealed history's tables and their columns: sealing.py writes them, the checkers read them.
 
-docs/history.md tells what each column means.
+docs/history.md says what each column means.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ FINDING_COLUMNS: Final = (
 )
 VALUE_COLUMNS: Final = (("run_id", "string"), ("value", "int64"), ("text", "string"))
 ROW_GROUP: Final = 100_000  # operations: with so many a row group is written
-# Beside the operations each run has one of these: name of the file -> its columns.
+# Each run has one of these besides the operations: name of the file -> its columns.
 SMALL_TABLES: Final = {
     "events": EVENT_COLUMNS,
     "faults": FAULT_COLUMNS,
@@ -136,16 +136,16 @@ SMALL_TABLES: Final = {
     "kept": KEPT_COLUMNS,
     "findings": FINDING_COLUMNS,
 }
-# What older histories do not have; read as null.
+# Columns that older histories lack; read as null.
 ADDED: Final = frozenset(
     {
         *("since_ns", "instance", "transaction", "generation", "epoch"),
         *("elr", "partition_epoch", "went_back"),
     }
 )
-# The tables that older histories do not have; read as empty.
+# Tables that older histories lack; read as empty.
 ADDED_TABLES: Final = frozenset({"kept"})
-# What sealing writes in every row of a small table; elsewhere null is "not known".
+# Columns that every row of a small table has; in others null is "not known".
 REQUIRED: Final = {
     "events": ("run_id", "process", "time_ns", "event"),
     "faults": ("run_id", "fault", "step", "verb", "target", "nodes", "invoke_ns"),

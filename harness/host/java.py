@@ -1,4 +1,5 @@
-"""The Java of this machine: found, asked for its version, refused where Kafka cannot run on it."""
+"""Finds the Java of this machine, asks for its version, and refuses one that Kafka cannot run
+on."""
 
 from __future__ import annotations
 
@@ -30,13 +31,13 @@ class Java:
 
 
 def find_java() -> Java:
-    """A Java 17 or 21: of $JAVA_HOME, else on the PATH, else where distributions put theirs.
+    """A Java 17 or 21: from $JAVA_HOME, else from the PATH, else from the distribution's folders.
 
-    Raises HostError naming what was found instead.
+    Raises HostError that names what was found instead.
     """
     refused = []
     for program in _java_programs():
-        java = _asked(program)
+        java = _ask(program)
         if java is not None and java.major in SUPPORTED_JAVA:
             return java
         refused.append(f"{program} is {f'Java {java.version}' if java else 'not a working Java'}")
@@ -59,8 +60,8 @@ def _java_programs() -> list[Path]:
 
 
 @functools.cache
-def _asked(program: Path) -> Java | None:
-    """What `program` is by its own output; None if it does not run or does not show it."""
+def _ask(program: Path) -> Java | None:
+    """The Java of `program` by its own output; None if it does not run or does not say."""
     try:
         answer = subprocess.run(
             [program, "-XX:-UsePerfData", "-XshowSettings:properties", "-version"],

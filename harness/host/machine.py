@@ -1,8 +1,8 @@
 """Facts about the host that a reader needs to judge a run: size, kernel, and how starved it was.
 
-A gap of two seconds means one thing on an idle machine and another on one whose CPUs were taken
-away: steal (/proc/stat), pressure (/proc/pressure/cpu, "some") and the cgroup's throttling are
-read before and after, and their growth is reported.
+A gap of two seconds means one thing on an idle machine and another on one without free CPUs. So the
+growth of steal (/proc/stat), pressure (/proc/pressure/cpu, "some") and the cgroup's throttling is
+reported.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any
 
 
 class HostError(RuntimeError):
-    """Something that this machine must have is missing; one sentence with the remedy."""
+    """This machine lacks something that it must have; one sentence with the remedy."""
 
 
 def describe() -> dict[str, Any]:
-    """CPUs, memory and kernel; what does not change during a run."""
+    """CPUs, memory and kernel, which do not change during a run."""
     return {
         "cpus": len(os.sched_getaffinity(0)),
         "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
@@ -28,8 +28,8 @@ def describe() -> dict[str, Any]:
 
 
 def is_stopped(pid: int) -> bool | None:
-    """Whether a signal has stopped a process, as the kernel says it (proc(5), /proc/PID/stat); None
-    when there is none: who has just been alive may be reaped by another thread."""
+    """Whether a signal has stopped a process (proc(5), /proc/PID/stat); None if it is gone: another
+    thread may have reaped it meanwhile."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
@@ -61,10 +61,10 @@ def starvation(
 
 
 def _total(path: Path, mark: str) -> float:
-    """The number after `mark` on the first line that has it; 0 where the kernel does not tell."""
+    """The number after `mark` on the first line that has it; 0 where the kernel does not say."""
     try:
         lines = path.read_text().splitlines()
     except OSError:
         return 0.0
-    found = next((line for line in lines if mark in line), None)
-    return float(found.split(mark)[1].split()[0]) if found else 0.0
+    match = next((line for line in lines if mark in line), None)
+    return float(match.split(mark)[1].split()[0]) if match else 0.0

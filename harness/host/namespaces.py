@@ -1,13 +1,13 @@
-"""The private namespaces in which a run on the local backend lives, and the way into them.
+"""Starts a run of the local backend in private namespaces.
 
     command --(setpriv, unshare)--> inner harness, pid 1 of its own pid namespace
 
 The inner harness has user, network, mount and pid namespaces of its own, so it needs no root, and
-the kernel takes every node, link, mount and rule away with it, even after SIGKILL: `setpriv` asks
-for unshare's death when the command dies, `--kill-child` for the inner harness's when unshare
-dies, and a pid namespace dies with its pid 1. unshare itself ignores TERM and INT, so the command
-forwards them to the inner harness. That starts with INT blocked: one that comes while Python still
-imports is a traceback otherwise. `harness.run.interrupts.heed` lets it in.
+the kernel removes every node, link, mount and rule with it, even after SIGKILL: `setpriv` kills
+unshare when the command dies, `--kill-child` kills the inner harness when unshare dies, and a pid
+namespace dies with its pid 1. unshare ignores TERM and INT, so the command forwards them to the
+inner harness. That starts with INT blocked, because an INT while Python still imports would be a
+traceback; `harness.run.interrupts.unblock_signals` lets it in.
 
 Source: unshare(1), setpriv(1), pid_namespaces(7).
 """
@@ -48,18 +48,18 @@ def _nothing() -> None:
 def run_enclosed(
     argv: Sequence[str], *, own_session: bool = True, meanwhile: Meanwhile = _nothing
 ) -> int:
-    """Run `argv` in private namespaces and return its exit code; INT and TERM are forwarded.
+    """Run `argv` in private namespaces and return its exit code; forwards INT and TERM.
 
-    A death by signal N is returned as 128 + N. Without a session of its own it shares the
-    terminal, as a shell needs. `meanwhile` is called again and again until it ends. Raises
-    HostError for a program that is missing.
+    A death by signal N is returned as 128 + N. Without a session of its own it shares the terminal,
+    as a shell needs. `meanwhile` is called repeatedly until it ends. Raises HostError for a missing
+    program.
     """
     system_packages.require(system_packages.PROGRAMS)
     return _run([*UNSHARE, *argv], inner_pid, meanwhile, own_session=own_session)
 
 
 def run_beside(argv: Sequence[str], *, meanwhile: Meanwhile = _nothing) -> int:
-    """The same in this host's own namespaces, for a cluster that lives elsewhere.
+    """Run `argv` in this host's own namespaces, for a cluster that runs elsewhere.
 
     When this process dies, `argv` gets TERM, and has time to heal.
     """
@@ -92,8 +92,8 @@ def _run(
                 code = process.wait(ASK_EVERY_S)
                 return 128 - code if code < 0 else code
             meanwhile()
-            # Again and again: a pid 1 that has no handler yet never sees the first one. Once it
-            # has, it minds the first and ignores the rest.
+            # Repeatedly: a pid 1 without a handler never sees the first signal. With a handler it
+            # obeys the first and ignores the rest.
             pid = inner(process.pid) if asked else None
             if pid is not None:
                 with contextlib.suppress(ProcessLookupError):  # it ended since it was looked for
@@ -109,16 +109,16 @@ def _run(
 def living(folder: Path) -> list[int]:
     """Pids of the inner harness that carries out the run in `folder`, seen from outside."""
     words = (b"-P", b"-m", b"harness.run", os.fsencode(folder))
-    found = []
+    pids = []
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):  # it ended meanwhile, or is not ours to look at
             if tuple(entry.read_bytes().split(b"\0")[1:5]) == words:
-                found.append(int(entry.parent.name))
-    return sorted(found)
+                pids.append(int(entry.parent.name))
+    return sorted(pids)
 
 
 def inner_pid(unshare_pid: int) -> int | None:
-    """The pid, seen from outside, of the process that unshare started; None when it is gone."""
+    """The pid, seen from outside, of the process that unshare started; None when it has ended."""
     try:
         children = Path(f"/proc/{unshare_pid}/task/{unshare_pid}/children").read_text().split()
     except OSError:

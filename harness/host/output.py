@@ -1,9 +1,10 @@
-"""What is printed once nobody reads it any more: `kafka-harness run study-1 | head -3`.
+"""Keeps a command going when nobody reads its output any more: `kafka-harness run study-1 | head
+-3`.
 
-A command goes on in silence and ends as it would have, with the same exit code: a run is healed,
-sealed, checked and reported; its verdict is not lost because its output is. Where somebody is to
-read it and it cannot be kept (a full disk below `> log`), the command goes on as well, and fails in
-the end: `unkept`. Who prints without end asks `unread`, and stops.
+A command goes on in silence and ends with the exit code that it would have had: a run is healed,
+sealed, checked and reported, and its verdict does not depend on its output. Where output cannot be
+kept (a full disk below `> log`), the command goes on as well, and fails at the end: `unkept`. A
+command that prints without end asks `unread`, and stops.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class _Kept(io.FileIO):
-    """A file descriptor that takes whatever is written to it."""
+    """A file descriptor that accepts whatever is written to it."""
 
     gone = False
     error: OSError | None = None  # the first that some of it met
@@ -29,7 +30,7 @@ class _Kept(io.FileIO):
         try:
             return super().write(data) or 0
         except BrokenPipeError:
-            # What is started later inherits the descriptor, and need not know either.
+            # Later child processes inherit the descriptor, and cannot fail either.
             self.gone = True
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self.fileno())
@@ -43,7 +44,7 @@ _guarded: list[_Kept] = []  # stdout, once it is
 
 
 def outlive_readers() -> None:
-    """From now on nothing that this process prints can fail on the way."""
+    """From now on no output of this process can fail."""
     if sys.stdout is sys.__stdout__ and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout = _same(sys.stdout)
     if sys.stderr is sys.__stderr__ and isinstance(sys.stderr, io.TextIOWrapper):
@@ -66,22 +67,20 @@ def _same(stream: io.TextIOWrapper) -> io.TextIOWrapper:
 
 
 def unread() -> bool:
-    """Whether the reader of stdout has gone, as far as it is known."""
+    """Whether the reader of stdout is known to have gone."""
     return any(kept.gone for kept in _guarded)
 
 
 def unkept() -> OSError | None:
-    """Why some of what was printed to stdout is not there; None: all of it is, or nobody reads it.
-
-    What has not been written yet is written now.
-    """
+    """Why a part of stdout was not kept; None if all of it was, or if nobody reads it. Flushes
+    first."""
     with suppress(OSError, ValueError):
         sys.stdout.flush()
     return next((kept.error for kept in _guarded if kept.error is not None), None)
 
 
 def print_table(console: Console, table: Table) -> None:
-    """Print a table; where there is no terminal, without the blanks that fill its last column."""
+    """Print a table; without a terminal, without the blanks that fill its last column."""
     if console.is_terminal:
         console.print(table)
         return

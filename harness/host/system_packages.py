@@ -1,7 +1,7 @@
-"""What must be installed on the system, and this platform's command for it.
+"""Says which system programs a run needs, and how to install them on this platform.
 
 A run needs a Java, iptables, iproute2 and util-linux; some faults need strace or libfaketime, and
-some tests these, a browser or a Docker engine. Set-up asks this module before there is a virtual
+some tests these, a browser or a Docker engine. Set-up uses this module before there is a virtual
 environment, so it uses the standard library only.
 """
 
@@ -31,7 +31,7 @@ PROGRAMS = {
     "mount": "mount",
     "chmod": "coreutils",  # Spark calls it
 }
-# What only some faults need: a run without them needs it not.
+# Only some faults need these.
 FAULT_PROGRAMS = {"strace": "strace"}
 # For a Docker engine of the tests' own (scripts/private-dockerd), which only root may start.
 ENGINE_PROGRAMS = {"dockerd": "docker-engine"}
@@ -91,26 +91,26 @@ _PACKAGES: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 def search_path() -> str:
-    """The PATH to look programs up in, and to run them with: an administrator's folders too."""
+    """The PATH for looking programs up and running them: with an administrator's folders."""
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     return os.pathsep.join([*folders, *(f for f in SYSTEM_FOLDERS if f not in folders)])
 
 
 def program(name: str) -> Path | None:
-    """Where a program is, None if it is not installed."""
-    found = shutil.which(name, path=search_path())
-    return Path(found) if found else None
+    """The path of a program; None if it is not installed."""
+    path = shutil.which(name, path=search_path())
+    return Path(path) if path else None
 
 
 def require(names: Iterable[str]) -> None:
-    """Raises HostError that names the first of these programs that is missing."""
+    """Raise HostError that names the first missing one of these programs."""
     for name in names:
         if program(name) is None:
             raise HostError(_lacking(name))
 
 
 def if_a_program(error: FileNotFoundError) -> str | None:
-    """What to tell of a program that was not found; None if the error is about a file."""
+    """A sentence on a program that was not found; None if the error is about a file."""
     name = str(error.filename or "")
     return _lacking(name) if name and "/" not in name else None
 
@@ -123,13 +123,13 @@ def _lacking(name: str) -> str:
 def libfaketime() -> Path | None:
     """The library that shifts a program's clock, in its form for threads; None if it is missing."""
     for folder in FAKETIME:
-        for found in sorted(Path("/usr").glob(f"{folder}/libfaketimeMT.so.1")):
-            return found
+        for library in sorted(Path("/usr").glob(f"{folder}/libfaketimeMT.so.1")):
+            return library
     return None
 
 
 def missing() -> list[str]:
-    """The needs of a run that this system does not meet yet, each once."""
+    """The unmet needs of a run, each once."""
     needs = [need for name, need in PROGRAMS.items() if program(name) is None]
     try:
         find_java()
@@ -139,7 +139,7 @@ def missing() -> list[str]:
 
 
 def missing_for_tests() -> list[str]:
-    """What only some tests need, and is not here: these are skipped then."""
+    """The unmet needs of some tests, which are then skipped."""
     needs = [need for name, need in FAULT_PROGRAMS.items() if program(name) is None]
     needs += [] if libfaketime() else ["libfaketime"]
     needs += [] if any(map(program, BROWSERS)) else ["browser"]
@@ -153,19 +153,19 @@ def missing_for_tests() -> list[str]:
 
 
 def dying_along(signal: str) -> tuple[str, ...]:
-    """The words before a command that shall get this signal when who started it dies (setpriv(1));
-    none where the system has no setpriv."""
+    """The words before a command that gives it this signal when its parent dies (setpriv(1)); none
+    on a system without setpriv."""
     return ("setpriv", "--pdeathsig", signal) if program("setpriv") else ()
 
 
 def own_engine() -> bool:
-    """Whether the tests make a Docker engine of their own: root may, where there is no other."""
+    """Whether the tests start a Docker engine of their own: root does, where there is no other."""
     return os.getuid() == 0 and package_manager() == "apt-get" and docker_host() is None
 
 
 def docker_host() -> str | None:
-    """The Docker engine that clients find by themselves: as DOCKER_HOST says, else the one that
-    answers at the usual socket; None if there is neither."""
+    """The Docker engine that clients find by themselves: DOCKER_HOST, else the one that answers at
+    the usual socket; None if there is neither."""
     if named := os.environ.get("DOCKER_HOST"):
         return named
     with socket.socket(socket.AF_UNIX) as engine:
@@ -179,7 +179,7 @@ def docker_host() -> str | None:
 
 
 def _has_compose() -> bool:
-    """v1 as a program, or v2 as a plugin of docker."""
+    """Whether compose is here: v1 as a program, or v2 as a plugin of docker."""
     if program("docker-compose") is not None:
         return True
     asked = ["docker", "compose", "version"]
@@ -189,7 +189,7 @@ def _has_compose() -> bool:
 
 
 def package_manager() -> str | None:
-    """The package manager of this system, None if it is one that we do not know."""
+    """The package manager of this system; None for an unknown one."""
     return next((name for name in _INSTALL if program(name)), None)
 
 
@@ -205,7 +205,7 @@ def install_command(needs: Iterable[str], manager: str | None = None) -> str:
 
 
 def packages(manager: str, needs: Iterable[str]) -> list[str]:
-    """The names that `manager` knows the needs by; a need that is not listed is a name itself."""
+    """The packages of `manager` for these needs; an unlisted need is itself a package's name."""
     names: list[str] = []
     for need in needs:
         choices = _PACKAGES[manager].get(need, (need,))
@@ -217,7 +217,7 @@ def packages(manager: str, needs: Iterable[str]) -> list[str]:
 
 
 def _known(manager: str, name: str) -> bool:
-    """Whether apt can install the package now; other managers are not asked."""
+    """Whether apt can install the package now; True for other managers, which are not asked."""
     if manager != "apt-get" or program("apt-cache") is None:
         return True
     asked = subprocess.run(

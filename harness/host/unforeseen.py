@@ -1,12 +1,12 @@
-"""What nobody foresaw: one sentence for the user, and the details where a maintainer can have them.
+"""Turns an unexpected error into one sentence for the user, and keeps the details for a maintainer.
 
     kafka-harness: unexpected error (KeyError: 'x'): a defect of the harness; its details are in
     results/study-1/20261121T021500Z-42/unexpected-20261121T031500Z-812.txt
 
-The details are the traceback without any variable's value, the versions and the arguments. They are
-kept in the run's folder if there is one and it can be written to, else in the user's folder for
-such things, else among the temporary files; readable by the user alone. Arguments that may be
-secret are left out, and so is what they say wherever else it stands.
+The details are the traceback without values of variables, the versions and the arguments. They go
+into the run's folder if there is one and it can be written, else into the user's state folder, else
+among the temporary files; only the user can read them. Arguments that may be secret are left out,
+here and wherever else their text occurs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LONGEST = 300  # characters of an exception's own words
 
 @contextmanager
 def details_go_to(folder: Path) -> Iterator[None]:
-    """The details of what goes wrong inside the block are kept in this run's folder."""
+    """Keep the details of an unexpected error inside the block in this run's folder."""
     try:
         yield
     except Exception as error:
@@ -44,7 +44,7 @@ def details_go_to(folder: Path) -> Iterator[None]:
 
 
 def sentence_of(error: BaseException, arguments: Sequence[str]) -> str:
-    """What to tell the user; the details are kept."""
+    """The sentence for the user; keeps the details."""
     secrets = _secrets(arguments)
     words = _without(f"{type(error).__name__}: {_words(error)}", secrets)
     line = re.sub(r"[^ -~]+", " ", " ".join(words.split()))
@@ -55,7 +55,7 @@ def sentence_of(error: BaseException, arguments: Sequence[str]) -> str:
 
 
 def _words(error: BaseException) -> str:
-    """What an error says of itself; asking some of them is an error too."""
+    """An error's own text; even asking for it may fail."""
     try:
         return str(error)
     except Exception:
@@ -63,7 +63,7 @@ def _words(error: BaseException) -> str:
 
 
 def exit_code_of(main: Callable[[], int], *, failed: int) -> int:
-    """The exit code of `main`; `failed`, and one sentence, for whatever it did not foresee."""
+    """The exit code of `main`, or `failed` and one sentence for an unexpected error."""
     try:
         return main()
     except Exception as error:
@@ -72,7 +72,7 @@ def exit_code_of(main: Callable[[], int], *, failed: int) -> int:
 
 
 def _keep(error: BaseException, arguments: Sequence[str], secrets: Sequence[str]) -> Path | None:
-    """Write the details where that is possible."""
+    """Write the details to the first folder that takes them."""
     text = _without(_details(error, arguments), secrets)
     now = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     for folder in _places(error):
@@ -99,10 +99,10 @@ def _places(error: BaseException) -> Iterator[Path]:
 
 
 def _details(error: BaseException, arguments: Sequence[str]) -> str:
-    found = "".join(traceback.format_exception(error))
+    trace = "".join(traceback.format_exception(error))
     packages = "\n".join(f"{name} {_version(name)}" for name in PACKAGES)
     return (
-        f"arguments: {' '.join(_kept(arguments))}\n\n{found}\n"
+        f"arguments: {' '.join(_without_secrets(arguments))}\n\n{trace}\n"
         f"Python {platform.python_version()}, {platform.system()} {platform.release()}\n"
         f"{_release()}\n{packages}\n"
     )
@@ -122,8 +122,8 @@ def _version(package: str) -> str:
         return "is not installed"
 
 
-def _kept(arguments: Sequence[str]) -> list[str]:
-    """The arguments without what may be secret; a command after `--` is the user's own."""
+def _without_secrets(arguments: Sequence[str]) -> list[str]:
+    """The arguments without possible secrets; a command after `--` is left out as a whole."""
     kept: list[str] = []
     for before, word in zip(["", *arguments], arguments, strict=False):
         name, equals, value = word.partition("=")
@@ -139,16 +139,16 @@ def _kept(arguments: Sequence[str]) -> list[str]:
 
 
 def _secrets(arguments: Sequence[str]) -> list[str]:
-    """What `_kept` leaves out, longest first."""
+    """The texts that `_without_secrets` leaves out, longest first."""
     words = list(arguments)
     after = words[words.index("--") + 1 :] if "--" in words else []
-    found = set(after)
-    for word, kept in zip(words, _kept(words), strict=False):
+    secrets = set(after)
+    for word, kept in zip(words, _without_secrets(words), strict=False):
         if kept == HIDDEN:
-            found.add(word)
+            secrets.add(word)
         elif kept != word:
-            found.add(word.partition("=")[2])
-    return sorted(found - {"", "--"}, key=len, reverse=True)
+            secrets.add(word.partition("=")[2])
+    return sorted(secrets - {"", "--"}, key=len, reverse=True)
 
 
 def _without(text: str, secrets: Sequence[str]) -> str:

@@ -1,1 +1,1 @@
-"""What everything else speaks of: the scenario, and a run's folder and record."""
+"""What all other rooms share: the scenario, and a run's folder and record."""

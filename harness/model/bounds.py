@@ -1,6 +1,6 @@
-"""What a stored value can be at most: types that a run's own values always fit, and others do not.
+"""Bounds of stored values: types that a run's own values always fit, and others do not.
 
-Who reads a run years later, or a run that is not his, relies on them: a time is within 64 bits, a
+Whoever reads a run years later, or somebody else's, relies on them: a time has at most 64 bits, a
 name is a word, a setting that promises depend on can be understood.
 """
 
@@ -68,7 +68,8 @@ def _whole(value: object, most: int) -> bool:
 
 
 def problem_of_producer(producer: Mapping[str, Any]) -> str | None:
-    """Why what a producer's configuration promises cannot be told: the key, and what is wrong."""
+    """Why a producer's configuration cannot be understood for promises: the key, and what is
+    wrong."""
     config = by_one_name(producer)
     if "acks" in config and str(config["acks"]) not in ACKS:
         return f"acks: Input should be one of {', '.join(ACKS)}, got {_short(config['acks'])}"
@@ -79,7 +80,7 @@ def problem_of_producer(producer: Mapping[str, Any]) -> str | None:
 
 
 def problem_of_settings(settings: Mapping[str, Any]) -> str | None:
-    """The same of a topic's or a broker's settings."""
+    """The same for a topic's or a broker's settings."""
     for key in NUMBERS:
         if key in settings and not _whole(settings[key], 2**63 - 1):
             return f"{key}: Input should be a whole number, got {_short(settings[key])}"

@@ -1,8 +1,8 @@
-"""Settings of Kafka's clients that decide what is promised: one name for each, and their defaults.
+"""Settings of Kafka's clients that decide promises: one name for each, and their defaults.
 
 {"request.required.acks": -1}    =>  acks "all"
-{}                               =>  acks "all", retries 2147483647, 5 in flight: as the Java client
-                                     has it
+{}                               =>  acks "all", retries 2147483647, 5 in flight, as in the Java
+                                     client
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ _SPELLED = {"true": True, "t": True, "1": True, "false": False, "f": False, "0":
 
 
 def by_one_name(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration with one name for each setting, and one spelling of acks and of what is on
-    or off."""
+    """The configuration with one name for each setting, and one spelling of acks and booleans."""
     plain = {ALIASES.get(key, key): value for key, value in config.items()}
     if str(plain.get("acks")) == "-1":
         plain["acks"] = "all"
@@ -44,24 +43,24 @@ def acks_of(producer: Mapping[str, Any]) -> str:
 
 
 def retries_of(producer: Mapping[str, Any]) -> int:
-    """How often a producer sends again what was not answered."""
+    """How often a producer sends an unanswered request again."""
     return int(by_one_name(producer).get("retries", RETRIES))
 
 
 def in_flight_of(producer: Mapping[str, Any]) -> int:
-    """How many requests a producer sends to a broker before the first is answered."""
+    """How many unanswered requests a producer sends to a broker."""
     return int(by_one_name(producer).get("max.in.flight.requests.per.connection", IN_FLIGHT))
 
 
 def of_one_generation(consumer: Mapping[str, Any]) -> bool:
-    """Whether the members of a group are all of one generation, and each its own owner: not with
-    the protocol in which each has an epoch of its own (KIP-848), nor where a static member's
-    successor takes over in the same generation (KIP-345)."""
+    """Whether a group's members share one generation, and each is its own owner: not with the
+    protocol in which each has an epoch of its own (KIP-848), nor where a static member's successor
+    takes over in the same generation (KIP-345)."""
     return of_classic_protocol(consumer) and not consumer.get("group.instance.id")
 
 
 def of_classic_protocol(consumer: Mapping[str, Any]) -> bool:
-    """Whether members themselves say how long their session is (not with KIP-848)."""
+    """Whether members themselves set the length of their session (not with KIP-848)."""
     return str(consumer.get("group.protocol", "classic")).lower() == "classic"
 
 
@@ -74,7 +73,7 @@ _RESETS = {
 
 
 def resets_of(consumer: Mapping[str, Any]) -> str | None:
-    """auto.offset.reset, where a consumer goes on that has no place, in Java's words; None: not
-    told."""
-    told = consumer.get("auto.offset.reset")
-    return None if told is None else _RESETS.get(str(told), str(told))
+    """auto.offset.reset in Java's words, which says where a consumer without a position goes on;
+    None: not told."""
+    reset = consumer.get("auto.offset.reset")
+    return None if reset is None else _RESETS.get(str(reset), str(reset))

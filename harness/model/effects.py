@@ -1,4 +1,4 @@
-"""What a fault can do to a cluster, as far as promises depend on it.
+"""A fault's possible effects on a cluster, as far as promises depend on them.
 
     kill       leadership where-it-hits, ends processes
     roll       leadership where-it-hits, ends processes and starts them again
@@ -7,9 +7,9 @@
     lose-disk  leadership anywhere, takes all
     dump-log   none of all this
 
-A verb states its effects in its own file, as a function of its options and its target. They travel
-in run.json's plan, so that a stored run is judged by what was known when it was made. Effects that
-are not known (None) permit nothing: what they could excuse is unknown.
+A verb states its effects in its own file, as a function of its options and its target. run.json's
+plan keeps them, so that a stored run is judged by what was known when it was made. Unknown effects
+(None) permit nothing: what they could excuse is unknown.
 """
 
 from __future__ import annotations
@@ -43,11 +43,12 @@ class Effects(BaseModel):
 
     @property
     def moves_leaders(self) -> bool:
-        """Whether it can move leadership; links to clients alone (if-seen) hide nothing."""
+        """Whether it can move leadership; links to clients only (if-seen) hide nothing."""
         return self.leadership in ("where-it-hits", "anywhere") and not self.clients_only
 
     def at_worker(self) -> Effects:
-        """Those of a fault that has these at a node: a worker's process may end or halt."""
+        """The effects at a worker of a fault with these effects at a node: its process may end or
+        halt."""
         return Effects(
             clients_only=True,
             ends_processes=self.ends_processes,

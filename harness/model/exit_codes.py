@@ -1,11 +1,11 @@
-"""Exit codes: what a command's number means, and which of several wins.
+"""Exit codes of commands, and which of several wins.
 
     0    valid                       254  bad arguments or scenario
     1    invalid                     255  the harness or the cluster could not do its job
     2    unknown                     130, 143  interrupted by INT, by TERM
 
-255 too after an error that nobody foresaw (harness.host.unforeseen), and where `heal` must be
-allowed something first.
+255 also follows an unexpected error (harness.host.unforeseen), and a `heal` that first needs a
+permission.
 
 Several runs exit with the worst code: an interruption before 1 before 255 before 2 before 0.
 """

@@ -1,6 +1,6 @@
-"""A plan as data: the steps that scenario and seed say will happen, and how reports describe each.
+"""A plan as data: the steps that follow from scenario and seed, and how reports describe each.
 
-What a step's verb can do and how reports describe it stand in the step itself.
+A step itself holds its verb's effects and its description.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Step(BaseModel):
         return self.model_dump(mode="json")
 
     def describe(self) -> str:
-        """The step as a person reads it."""
+        """The step in words for people."""
         counted = f"after {self.at:,.0f} {self.unit}"
         when = f"at {self.at:g} s" if self.unit == "seconds" else counted
         how = "".join(f" {key}={_option_text(value)}" for key, value in self.options.items())
@@ -73,7 +73,7 @@ class Step(BaseModel):
 
 
 def _option_text(value: Any) -> str:
-    """An option's value; of a list, a command as a shell has it."""
+    """An option's value; a list as a shell's command."""
     return f"({shlex.join(value)})" if isinstance(value, list) else str(value)
 
 

@@ -1,8 +1,7 @@
 """The scenario as a model: its sections, each with its keys, their types, defaults and meaning.
 
-The sections stand in harness.model.sections; docs/scenario.md and the schema for editors are made
-of all of them (`python -m scripts.scenario_page`). What makes sense together is another matter:
-harness.scenario.rules.
+The sections are in harness.model.sections; `python -m scripts.scenario_page` makes docs/scenario.md
+and the schema for editors of them. harness.scenario.rules checks what makes sense together.
 """
 
 from __future__ import annotations

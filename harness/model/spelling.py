@@ -1,6 +1,6 @@
-"""Misspellings: the known word that an unknown one is most like.
+"""Finds the known word that a misspelled one is most like.
 
-A slip is an unknown word within two edits of a known one: a letter too much, missing or wrong, or
+A slip is an unknown word within two edits of a known one: a letter too many, missing or wrong, or
 two neighbours swapped (Damerau and Levenshtein's distance, its "optimal string alignment").
 
     num.partitons    1 edit from num.partitions     =>  a slip
@@ -18,7 +18,7 @@ _SHORT = 8  # letters: such words are like others by chance
 
 
 def edits(word: str, other: str) -> int:
-    """How many edits make the one of the other."""
+    """The number of edits between two words."""
     above: list[int] = []
     row = list(range(len(other) + 1))
     for i, letter in enumerate(word):
@@ -32,64 +32,64 @@ def edits(word: str, other: str) -> int:
 
 
 def slip(word: str, known: Collection[str]) -> str | None:
-    """The known word that an unknown one is a slip of; None where it is none's."""
+    """The known word of which an unknown one is a slip; None if there is none."""
     if word in known:
         return None
-    near = [each for each in known if abs(len(each) - len(word)) <= SLIP_EDITS]
-    fewest = min((edits(word, each) for each in near), default=SLIP_EDITS + 1)
+    near = [k for k in known if abs(len(k) - len(word)) <= SLIP_EDITS]
+    fewest = min((edits(word, k) for k in near), default=SLIP_EDITS + 1)
     if fewest > SLIP_EDITS:
         return None
-    alike = [each for each in near if edits(word, each) == fewest]
+    alike = [k for k in near if edits(word, k) == fewest]
     return nearest(word, alike) or alike[0]
 
 
 def is_known(key: str, known: Collection[str]) -> bool:
-    """Whether `known` has the key, or the beginning of all such keys, which ends in a dot."""
-    return key in known or any(key.startswith(each) for each in known if each.endswith("."))
+    """Whether `known` has the key, or its beginning with a final dot."""
+    return key in known or any(key.startswith(k) for k in known if k.endswith("."))
 
 
 def names(sentence: str, key: str) -> bool:
-    """Whether a sentence has a key as a whole, and not as a part of a longer one."""
+    """Whether a sentence has a key as a whole, not as a part of a longer one."""
     return re.search(rf"(?<![\w.]){re.escape(key)}(?![\w.]*\w)", sentence) is not None
 
 
 def known_end(key: str, known: Collection[str]) -> str | None:
-    """The known key that an unknown one is, or ends in, but for case and where its words end, or a
-    slip of one; None where there is none.
+    """The known key that an unknown one is, or ends in, ignoring case and the ends of words, or a
+    slip of one; None if there is none.
 
-    spring.kafka.producer.acks  =>  acks        KAFKA_LINGER_MS, lingerMs  =>  linger.ms
+        spring.kafka.producer.acks  =>  acks        KAFKA_LINGER_MS, lingerMs  =>  linger.ms
     """
-    plain = {_dotted(each): each for each in sorted(known) if not each.endswith(".")}
-    joined = {_joined(each): each for each in plain.values()}
+    plain = {_dotted(k): k for k in sorted(known) if not k.endswith(".")}
+    joined = {_joined(k): k for k in plain.values()}
     parts = _dotted(key).split(".")
     ends = [".".join(parts[at:]) for at in range(len(parts))]
     for end in ends:
-        if found := joined.get(_joined(end)):
-            return found
+        if match := joined.get(_joined(end)):
+            return match
     for end in ends:
-        alike = [each for each in plain if each.count(".") == end.count(".")]
+        alike = [k for k in plain if k.count(".") == end.count(".")]
         slipped = slip(end, alike)
         # Short words are like others by chance.
         if slipped and edits(end, slipped) <= (SLIP_EDITS if "." in end else 1):
             return plain[slipped]
-    found = slip(_joined(key), joined) if len(_joined(key)) > _SHORT else None
-    return found and joined[found]
+    match = slip(_joined(key), joined) if len(_joined(key)) > _SHORT else None
+    return match and joined[match]
 
 
 def most_of(key: str, known: Collection[str]) -> str | None:
-    """The known key of which an unknown one is most: words that follow each other in it, at least
-    half of it or three of them. None where there is none.
+    """The known key of which an unknown one is most: successive words of it, at least half of it or
+    three of them. None if there is none.
 
-    session-timeout  =>  session.timeout.ms        isolation  =>  isolation.level
+        session-timeout  =>  session.timeout.ms        isolation  =>  isolation.level
     """
     words = _dotted(key)
     return next(
         (
-            each
-            for each in sorted(known, key=len)
-            if f".{words}." in f".{each}."
-            and words != each
-            and (2 * len(words) >= len(each) or words.count(".") > 1)
+            k
+            for k in sorted(known, key=len)
+            if f".{words}." in f".{k}."
+            and words != k
+            and (2 * len(words) >= len(k) or words.count(".") > 1)
         ),
         None,
     )
@@ -104,12 +104,12 @@ def _joined(key: str) -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that an unknown one is most like, by the letters that they share."""
+    """The known word that shares most letters with an unknown one."""
     return next(iter(difflib.get_close_matches(word, list(known), n=1)), None)
 
 
 def did_you_mean(word: str, known: Iterable[str], before: str = "") -> str:
-    """` (did you mean 'x'?)` when something like `word` is known, else nothing. `before`: what
-    stands in front of it."""
+    """` (did you mean 'x'?)` if a known word is like `word`, else nothing. `before`: text in front
+    of it."""
     close = nearest(word, known)
     return f" (did you mean {before + close!r}?)" if close else ""

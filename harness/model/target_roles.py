@@ -1,14 +1,14 @@
-"""Who a target can mean, as far as a fault's own record tells: for whoever judges it afterwards.
+"""Says which nodes a target can have meant, by the fault's own record, for a later judgement.
 
     target "leader", leader kafka1 at that moment           =>  kafka1 and nobody else
     target "follower", leader kafka1, ISR kafka1, kafka2    =>  kafka2
     target "one"                                            =>  any broker, but one
     target "group-coordinator"                              =>  one broker: which, is not recorded
 
-Targets are chosen by the view that the fault's record has as `before`, so a node that the view
-contradicts cannot have been chosen. Targets themselves: harness.nemesis.targets; a test holds that
-what these choose is what is said here. A node's and a worker's own name is a target too (and so are
-a worker's successors: producer-0-2 is one of producer-0); of any other it cannot be told.
+Targets are chosen by the view that the fault's record has as `before`, so a node that contradicts
+the view cannot have been chosen. harness.nemesis.targets chooses; a test holds that its choices fit
+this. The name of a node or a worker is a target too (it includes a worker's successors:
+producer-0-2 is one of producer-0); for any other target it is unknown.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Rule = Callable[[Moment, Nodes], bool | None]  # None: it cannot be told
 
 
 def could_mean(target: str, moment: Moment, nodes: Nodes) -> bool | None:
-    """Whether these nodes can be the ones that the target meant; None: it cannot be told."""
+    """Whether the target can have meant these nodes; None: unknown."""
     if target in _RULES:
         return _RULES[target](moment, nodes)
     for kind in KINDS:
@@ -106,7 +106,7 @@ def _rack(moment: Moment, nodes: Nodes) -> bool | None:
 
 
 def _so_many(role: str, size: Callable[[int], int]) -> Rule:
-    """As many nodes of a role as `size` makes of the number of all of it."""
+    """Whether the number of nodes is what `size` makes of all nodes of the role."""
 
     def rule(moment: Moment, nodes: Nodes) -> bool | None:
         every = {name for name, its in moment.nodes.items() if its == role}
@@ -118,7 +118,7 @@ def _so_many(role: str, size: Callable[[int], int]) -> Rule:
 
 
 def _of_quorum(size: Callable[[int], int]) -> Rule:
-    """The same of who keeps the metadata; of combined nodes it is not told which ones do."""
+    """The same for the nodes that keep the metadata; which of combined nodes do is unknown."""
 
     def rule(moment: Moment, nodes: Nodes) -> bool | None:
         for role in ("zookeeper", "controller"):

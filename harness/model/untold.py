@@ -1,10 +1,10 @@
-"""What an imported history may not tell, by name: run.json's `untold` (docs/lines.md).
+"""Names what an imported history may not tell: run.json's `untold` (docs/lines.md).
 
     begins        when sends began: windows, latencies and order are not known
-    values        what some records read were, of which offsets alone are told
+    values        the values of some records that were read, of which it has the offsets only
     read-times    when records were read: how long deliveries took
     faults        what happened to the cluster, and who led
-    a setting     what it was: neither excuses nor convicts, and is not told in words
+    a setting     its value: it neither excuses nor convicts, and no sentence names it
 
 analysis.causes.run_facts.untold says which findings rest on each.
 """

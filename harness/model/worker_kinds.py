@@ -5,8 +5,8 @@
     transformer     shares the log with its group, and sends an output for each input
 
 A kind's program is `workloads/<name>.py`, with `_` for `-`; its workers are `<name>-0`, `<name>-1`,
-... Everything else follows from its line in `KINDS`: its SPEC, what is awaited before the load and
-at its end, and, where faults may hit it alone, its targets `<name>`, `<name>s` and `<name>-N`
+... All else follows from its line in `KINDS`: its SPEC, what is awaited before the load and at its
+end, and, where faults may hit it alone, its targets `<name>`, `<name>s` and `<name>-N`
 (harness.nemesis.targets).
 """
 
@@ -44,7 +44,7 @@ class WorkerKind:
 
     @property
     def drives(self) -> bool:
-        """Whether what it sends is the load, and no answer to what it was given."""
+        """Whether its sends are the load, not answers to what it reads."""
         return self.sends and not self.member
 
     @property
@@ -54,22 +54,22 @@ class WorkerKind:
 
     @property
     def key(self) -> str:
-        """What asks for such workers in `[workload]`."""
+        """The key of `[workload]` that asks for such workers."""
         return f"{self.module}s"
 
     @property
     def transforms(self) -> bool:
-        """Whether it sends what it makes of what it takes."""
+        """Whether it sends outputs of what it reads."""
         return self.sends and self.member
 
     @property
     def one(self) -> str:
-        """One of them, as a sentence has it."""
+        """One of them, in a sentence."""
         return self.called[0] if self.called else f"a {self.name}"
 
     @property
     def all(self) -> str:
-        """All of them, as a sentence has it."""
+        """All of them, in a sentence."""
         return self.called[1] if self.called else f"all {self.name}s"
 
 
@@ -137,12 +137,12 @@ def can_be_hit(work: WorkloadPart) -> dict[str, int]:
 
 
 def is_member(name: str) -> bool:
-    """Whether workers of that kind are members of the consumer group; a kind unknown is not."""
+    """Whether workers of that kind are members of the consumer group; False for an unknown kind."""
     return name in KINDS and KINDS[name].member
 
 
 def kind_named(worker: str) -> WorkerKind | None:
-    """The kind of the worker of that name; None: none of the load's."""
+    """The kind of the worker of that name; None if the load has none."""
     return KINDS.get(re.sub(r"(-\d+)+$", "", worker))
 
 

@@ -25,18 +25,18 @@ from harness.model.spelling import did_you_mean
 
 
 class Options(BaseModel):
-    """The options of a verb that takes none, and what those of all verbs have in common."""
+    """The options of a verb that takes none; the base of all others."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
     @classmethod
     def of(cls, options: Options | Mapping[str, Any]) -> Self:
-        """These options as this model's, which they are already where the verb is at work."""
+        """The options as this model: given by a scenario, or an instance already."""
         return options if isinstance(options, cls) else cls.model_validate(options)
 
     @classmethod
     def example(cls) -> dict[str, Any]:
-        """Right options: those that must be given, as in their examples."""
+        """Valid options: the required ones, as in their examples."""
         fields = _fields(cls).items()
         return {
             n: field.examples[0] for n, field in fields if field.is_required() and field.examples
@@ -52,7 +52,7 @@ def problems(model: type[Options], given: Mapping[str, Any]) -> list[str]:
     try:
         model.model_validate(dict(given))
     except ValidationError as error:
-        return list(dict.fromkeys(_sentence(model, dict(each)) for each in error.errors()))
+        return list(dict.fromkeys(_sentence(model, dict(problem)) for problem in error.errors()))
     return []
 
 
@@ -86,5 +86,5 @@ def _wanted(key: str, field: FieldInfo) -> str:
 def _choices(annotation: Any) -> list[str]:
     if get_origin(annotation) is Literal:
         return [str(choice) for choice in get_args(annotation)]
-    inner = [each for each in get_args(annotation) if each is not NoneType]
+    inner = [part for part in get_args(annotation) if part is not NoneType]
     return _choices(inner[0]) if len(inner) == 1 else []

@@ -1,4 +1,4 @@
-"""The plan: what the scenario's faults and the seed say will happen, as plain data.
+"""The plan: the timed steps that follow from the scenario's faults and the seed, as plain data.
 
     two faults, the first of them twice:    step 0: kill leader after 500 rounds
                                             step 1: kill leader after 1,500 rounds
@@ -56,20 +56,20 @@ def make(
             )
     if mixed is not None:
         steps += _drawn(mixed, Random(f"mixed {seed}"), len(steps), len(faults))  # noqa: S311
-    return tuple(_known(step, setting) for step in steps)
+    return tuple(_with_effects(step, setting) for step in steps)
 
 
-def _known(step: Step, setting: Setting) -> Step:
-    """The step with what its verb and its target say of it. Raises KeyError for unknown ones."""
+def _with_effects(step: Step, setting: Setting) -> Step:
+    """The step with its verb's effects and words. Raises KeyError for an unknown verb or target."""
     verb, target = VERBS[step.verb], target_of(step.target, setting)
     if target is None:
         raise KeyError(step.target)
-    known = {"effects": verb.effects_at(target, step.options), "telling": verb.telling(target)}
-    return step.model_copy(update=known)
+    facts = {"effects": verb.effects_at(target, step.options), "telling": verb.telling(target)}
+    return step.model_copy(update=facts)
 
 
 def requirements(steps: Iterable[Step], setting: Setting) -> Requirements:
-    """What a plan asks of a cluster: what is done to workers asks nothing of it."""
+    """What a plan needs of a cluster; faults of workers need nothing of it."""
     hit = hitting_nodes(steps, setting)
     return Requirements(
         capabilities=frozenset(need for verb, _ in hit for need in verb.needs),
@@ -85,17 +85,17 @@ def prepared_for(way: str, steps: Iterable[Step], setting: Setting) -> list[str]
 
 
 def hitting_nodes(planned: Iterable[Planned], setting: Setting) -> list[tuple[Verb, Planned]]:
-    """What is planned for nodes of the cluster, each with its verb; not what is done to workers."""
+    """The faults of nodes, not of workers, each with its verb."""
     return [
-        (VERBS[each.verb], each)
-        for each in planned
-        if (target := target_of(each.target, setting)) and target.kind != "client"
+        (VERBS[entry.verb], entry)
+        for entry in planned
+        if (target := target_of(entry.target, setting)) and target.kind != "client"
     ]
 
 
 def lasts_s(steps: Sequence[Step], sends_per_s: float) -> float:
-    """Until when, from the start of the load, the plan goes on at least: every step at its moment,
-    healed as soon as its time is over, `sends_per_s` sends a second and each acknowledged."""
+    """The shortest time from the start of the load to the plan's end, in seconds: every step begins
+    when due and is healed at its end, and `sends_per_s` sends a second are all acknowledged."""
     begun, over = dict[int, float](), dict[int, float]()  # by series: of its last step
     for step in steps:
         before = step.series - 1
@@ -107,7 +107,7 @@ def lasts_s(steps: Sequence[Step], sends_per_s: float) -> float:
 
 
 def _drawn(mixed: MixedPart, random: Random, first_step: int, first_series: int) -> list[Step]:
-    """Each period's faults, a series each, so that they may overlap within the period."""
+    """The faults of each period, each a series of its own, so that they may overlap."""
     steps: list[Step] = []
     for period in range(int(mixed.until_s / mixed.period_s)):
         quiet = random.random() < mixed.quiet

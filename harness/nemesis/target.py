@@ -1,4 +1,4 @@
-"""What a target is, and what it is resolved by: which node plays which role now.
+"""A target, and what it is resolved by: which node plays which role now.
 
     Target(name="controller", kind="broker", who="the controller", choose=_controller)
 
@@ -30,11 +30,11 @@ def _nobody(_: Coordinated) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roles:
-    """What a target may look at: the nodes, the cluster's view of itself, and seeded randomness.
+    """What a target is resolved by: the nodes, the cluster's view of itself, seeded randomness.
 
     `clients` are the workers that live now; `coordinator` gives the coordinator of the
-    workload's group or transactions. `able` are those that the verb would do something to now,
-    which are drawn first; None: all.
+    workload's group or transactions. `able` names the nodes that the verb would affect now, which
+    are drawn first; None: all.
     """
 
     nodes: tuple[Node, ...]
@@ -48,7 +48,7 @@ class Roles:
 
     @property
     def state(self) -> PartitionState | None:
-        """The partition that targets mean; None while the view has none."""
+        """The state of the partition that targets mean; None while the view has none."""
         states = self.view.partitions
         return states[self.partition] if self.partition < len(states) else None
 
@@ -58,7 +58,7 @@ Chosen = Sequence[str | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What a scenario says about who there is."""
+    """The nodes and workers that a scenario asks for."""
 
     brokers: int
     zookeepers: int  # 0: KRaft keeps the metadata
@@ -75,19 +75,19 @@ class Setting:
 
     @property
     def keeper(self) -> Role:
-        """What those are who keep the metadata."""
+        """The role of the nodes that keep the metadata."""
         if self.controllers:
             return "broker" if self.combined else "controller"
         return "zookeeper"
 
     @property
     def keepers(self) -> int:
-        """How many they are."""
+        """How many nodes keep the metadata."""
         return self.controllers or self.zookeepers
 
     @property
     def quorum(self) -> frozenset[str]:
-        """The names of all of them."""
+        """The names of the nodes that keep the metadata."""
         if not self.controllers:
             return self.named("zk")
         if not self.combined:
@@ -111,7 +111,7 @@ class Setting:
         return kinds
 
     def named(self, stem: str) -> frozenset[str]:
-        """All whose names are this stem and a number."""
+        """The nodes or workers whose names are this stem and a number."""
         _, numbers = self._kinds.get(stem, (None, ()))
         return frozenset(f"{stem}{number}" for number in numbers)
 
@@ -131,17 +131,17 @@ def can_be(_: Setting) -> str | None:
 
 
 def nobody_for_certain(_: Setting) -> frozenset[str]:
-    """Of a target whose nodes only the moment tells."""
+    """Of a target whose nodes are known only when it is resolved."""
     return frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What a fault is meant for, by role, by kind or by name.
+    """What a fault is aimed at, by role, by kind or by name.
 
-    `who` is for reports: "the leader" was killed; `many` of them were. `plays` is the role that
-    the history gives to those nodes. `impossible` says why it can never mean a node in a
-    scenario, with the remedy; `certain`, which nodes it means in any case.
+    `who` is its name in reports ("the leader was killed"); `many`: it means several nodes. `plays`
+    is the role that the history gives to those nodes. `impossible` says why it can never mean a
+    node in a scenario, with the remedy; `certain` names the nodes that it means in any case.
     """
 
     name: str

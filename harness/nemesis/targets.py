@@ -86,7 +86,7 @@ def _quorum(roles: Roles) -> Chosen:
 
 
 def _quorum_leader(roles: Roles) -> Chosen:
-    """Of KRaft's quorum it is the active controller (KIP-595)."""
+    """The ensemble's leader; in KRaft the active controller (KIP-595)."""
     return _zk_leader(roles) if zookeepers(roles.nodes) else _controller(roles)
 
 
@@ -111,7 +111,7 @@ def _one(among: Callable[[Roles], Chosen]) -> Callable[[Roles], Chosen]:
 
 
 def _some(among: Callable[[Roles], Chosen], size: Callable[[int], int]) -> Callable[..., Chosen]:
-    """As many of them as `size` makes of their number, by the seed, in the nodes' order."""
+    """`size` of their number of them, chosen by the seed, in the nodes' order."""
 
     def chosen(roles: Roles) -> Chosen:
         names = [name for name in among(roles) if name]
@@ -128,7 +128,7 @@ def _able(name: str, roles: Roles) -> bool:
 
 
 def minority(count: int) -> int:
-    """The most nodes that can go while more than half stay."""
+    """The most nodes that can fail while more than half stay."""
     return (count - 1) // 2
 
 
@@ -334,7 +334,7 @@ TARGETS: dict[str, Target] = {target.name: target for target in (*_NODES, *_OF_Q
 
 
 def target_of(name: str, setting: Setting) -> Target | None:
-    """What a fault's target means: a role, or a node or worker by its own name; None: unknown."""
+    """The target of that name: a role, a node or a worker; None: unknown."""
     if name.startswith("quorum-") and name in TARGETS:
         return replace(TARGETS[name], kind=setting.keeper)
     if name == "controller" and not setting.broker_controls:
@@ -353,28 +353,28 @@ def target_of(name: str, setting: Setting) -> Target | None:
     )
 
 
-# Who it is now
+# Resolving
 
 
 def resolve(target: str, roles: Roles) -> tuple[Node, ...]:
     """The nodes that `target` means now. Raises NoTarget when nobody plays the role."""
     by_name = {node.name: node for node in (*roles.nodes, *roles.clients)}
     chosen = TARGETS[target].choose(roles) if target in TARGETS else _called(target, roles)
-    found = tuple(by_name[name] for name in chosen if name)
-    if not found:
+    nodes = tuple(by_name[name] for name in chosen if name)
+    if not nodes:
         raise NoTarget(f"no node has the role {target} now")
-    return found
+    return nodes
 
 
 def _called(name: str, roles: Roles) -> Chosen:
     """The node of that name, or the worker's successor: producer-0-2 is one of producer-0."""
     successor = re.compile(rf"{re.escape(name)}-\d+")
     names = [node.name for node in (*roles.nodes, *roles.clients)]
-    return [each for each in names if each == name or successor.fullmatch(each)]
+    return [candidate for candidate in names if candidate == name or successor.fullmatch(candidate)]
 
 
 def roles_of(name: str, roles: Roles) -> list[str]:
-    """Which roles a node plays now, for the history."""
+    """The roles that a node plays now, for the history."""
     kinds = {node.role for node in roles.nodes if node.name == name}
     return [
         target.plays

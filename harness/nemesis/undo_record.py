@@ -1,14 +1,14 @@
-"""The undo record: what must be undone is on disk before it is done.
+"""The undo record: each fault is on disk before it is injected, so that it can be undone.
 
     undo.jsonl in the run's folder:
         {"event": "begun", "fault": 3, "verb": "cut", "undo": "mend", "nodes": ["kafka1"], …}
         {"event": "undone", "fault": 3, …}
 
-A fault that was begun and not undone may be in force still: `kafka-harness heal RUN` reads this
-record where a backend's cluster outlives the harness. On the local backend the kernel has taken
-everything with the namespaces, whatever the record says.
+A fault that was begun and not undone may still be in force: `kafka-harness heal RUN` reads this
+record where a backend's cluster outlives the harness. On the local backend every fault ends with
+the namespaces.
 
-A record may be anybody's: lines that say something else are refused, in one sentence.
+A record may come from anywhere: any other line is refused, in one sentence.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class Undo:
     def begun(
         self, fault: int, verb: str, undo: str, nodes: list[str], options: dict[str, Any]
     ) -> None:
-        """To be called before anything is done."""
+        """Record a fault. Call it before the injection."""
         self._lines.write("begun", fault=fault, verb=verb, undo=undo, nodes=nodes, options=options)
 
     def undone(self, fault: int) -> None:
-        """To be called once the healing is proved."""
+        """Record that the fault is healed. Call it once that is proved."""
         self._lines.write("undone", fault=fault)
 
 
@@ -70,8 +70,8 @@ LINE: TypeAdapter[Begun | Undone] = TypeAdapter(
 def outstanding(folder: Path) -> list[dict[str, Any]]:
     """Faults of a run that were begun and not undone, newest first: the order to undo them in.
 
-    A line that was cut off in the middle was being written when the harness died: nothing had been
-    done yet. Raises StoreError.
+    A half line at the end was being written when the harness died: its fault was not injected yet.
+    Raises StoreError.
     """
     file = folder / UNDO
     if not file.exists():
@@ -82,8 +82,8 @@ def outstanding(folder: Path) -> list[dict[str, Any]]:
         raise StoreError(f"{file}: cannot be read: {error.strerror}") from None
     except ValueError as error:
         raise StoreError(f"{file}: cannot be read: {error}") from None
-    whole = [line for line in text.split("\n")[:-1] if line]
-    lines = [_line(file, number, line) for number, line in enumerate(whole, 1)]
+    complete = [line for line in text.split("\n")[:-1] if line]
+    lines = [_line(file, number, line) for number, line in enumerate(complete, 1)]
     undone = {line.fault for line in lines if isinstance(line, Undone)}
     begun = [line for line in lines if isinstance(line, Begun) and line.fault not in undone]
     return [line.model_dump() for line in begun[::-1]]

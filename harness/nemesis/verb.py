@@ -1,4 +1,4 @@
-"""What a verb is: four functions, its words and effects, what it needs, what it can hit."""
+"""A verb: four functions, its words and effects, what it needs, what it can hit."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 def keep_nothing(_: Sequence[Node]) -> None:
-    """Where nobody wants to know what brokers have on disk."""
+    """Keep nothing of what brokers have on disk."""
 
 
 class DoesNothing(RuntimeError):
-    """The fault is in place, but measurably does nothing; the message is a sentence.
+    """The fault is in place, and measurably has no effect; the message is a sentence.
 
-    Raised instead of a proof: there is no point in waiting longer.
+    Raised instead of returning a proof: waiting longer is useless.
     """
 
 
@@ -36,8 +36,8 @@ class DoesNothing(RuntimeError):
 class Injection:
     """One verb at one node, or at a group of them: what the four functions of a verb work on.
 
-    `roles` is who was who when the fault was begun. `memo` is the verb's own notebook from inject
-    to healed, such as the pid that was killed.
+    `roles` are those of the moment when the fault was begun. In `memo` the verb keeps what it needs
+    later, such as the pid that was killed.
     """
 
     fault: int
@@ -58,7 +58,8 @@ class Injection:
 
     @property
     def requests(self) -> Requests:
-        """For what only the protocol has: one for the whole injection, which knows who takes it."""
+        """Requests of Kafka's protocol that the client library lacks; one for the injection, which
+        remembers the broker that takes them."""
         # Takes a tenth of a second to import, and few faults need it.
         from harness.cluster.admin.requests import Requests  # noqa: PLC0415
 
@@ -68,17 +69,17 @@ class Injection:
         return cast(Requests, self.memo["requests"])
 
     def admin(self) -> Admin:
-        """A client of its own: an old one may know an old controller."""
+        """A new client: an old one may know an old controller."""
         return Admin(self.cluster.nodes, client_settings(self.cluster))
 
 
 def always_possible(_: Setting, __: Target, ___: Options) -> str | None:
-    """Of a verb that asks nothing of the scenario."""
+    """Of a verb that needs nothing of the scenario."""
     return None
 
 
 def named_in_from(given: Mapping[str, Any]) -> frozenset[str]:
-    """What the option `from` names as other ends of links: groups and nodes."""
+    """The groups and nodes that the option `from` names as other ends of links."""
     words = str(given.get("from", "")).split(",")
     return frozenset(word.strip() for word in words) - {""}
 
@@ -87,10 +88,10 @@ def named_in_from(given: Mapping[str, Any]) -> frozenset[str]:
 class Trial:
     """How a verb is tried at each of its targets, one after the other (`make nemesis-table`).
 
-    `options`, where those of its examples would not do, and others for a ZooKeeper, which sends
-    little. `before`: the faults that come before it, so that it finds something to do; by
-    target in `before_at`, where they are others. Each begins when all before it is healed, and so
-    does the verb's own, except at the targets `amid`: what came before is still in force there.
+    `options` replace those of its examples; a ZooKeeper, which sends little, has its own. `before`
+    are the faults that come first, so that the verb has something to do; `before_at` has those of
+    single targets. Each fault begins when the one before is healed, except that the verb's own
+    begins at the targets `amid` while the others are in force.
     """
 
     options: Mapping[str, Any] | None = None
@@ -124,21 +125,20 @@ PROCESSES: frozenset[Role] = NODES | {"client"}
 class Verb:
     """A fault's verb and its undo.
 
-    `done` is the past participle in reports, after "the leader was"; empty for one
-    that breaks nothing. `effects` are what it can do to the cluster at a node, or a function of its
-    options and its target; None where that is not known. `options` is the model of its options.
+    `done` is the past participle in reports, after "the leader was"; empty for one that breaks
+    nothing. `effects` are what it can do to the cluster at a node, or a function of its options and
+    its target; None where that is not known. `options` is the model of its options.
 
-    `holds` names what a fault has for itself at each node while it is in force: two faults that
-    hold the same thing ("process", "disk", "clock") wait for each other. None: any number at once,
-    such as rules in chains of their own. `hits` says what kinds of nodes it can be done to, and
-    `targets`, where it is given, by which names only. `impossible` says why it cannot be done to a
-    target in a scenario at all, with the remedy; `idle`, why it would do nothing to certain nodes
-    now, who are no target then. `during` is called again and again while it is in force.
-    `left_commands` are the programs that must be run to undo what a killed harness left of such a
-    fault in force, by its entry in the undo record and the run's nodes: `heal` runs them where it
-    is allowed to. None where the backend can do it alone.
-    `host` are the probes of harness.setup.doctor that a local node's host must pass, each with the
-    options that ask for it ('how = "reset"'), or "" for any.
+    `holds` names what a fault uses alone at each node while it is in force: two faults that hold
+    the same thing ("process", "disk", "clock") wait for each other. None: any number at once.
+    `hits` are the kinds of nodes that it can hit; `targets`, where given, the only target names.
+    `impossible` says why it cannot be done to a target in a scenario, with the remedy; `idle`, why
+    it would do nothing to certain nodes now, which then are no target. `during` is called again and
+    again while it is in force. `left_commands` gives the programs that undo a fault that a killed
+    harness left in force, from its entry in the undo record and the run's nodes: `heal` runs them
+    where it is allowed to. None where the backend can undo it alone. `host` are the probes of
+    harness.setup.doctor that a local node's host must pass, each with the options that need it
+    ('how = "reset"'), or "" for any.
     """
 
     name: str
@@ -147,7 +147,7 @@ class Verb:
     effects: Effects | Callable[[Options, Target], Effects | None]
     needs: tuple[type, ...]
     inject: Callable[[Injection], None]
-    bit: Callable[[Injection], str | None]
+    proof_in_force: Callable[[Injection], str | None]
     heal: Callable[[Injection], None]
     healed: Callable[[Injection], str | None]
     options: type[Options] = Options
@@ -167,10 +167,10 @@ class Verb:
     patience: float = 1.0  # how many times as long as usual its proofs may take
     left_commands: LeftCommands | None = None
     host: Mapping[str, str] = field(default_factory=dict)
-    trial: Trial | None = Trial()  # None: what it does is not ours to try
+    trial: Trial | None = Trial()  # None: it is not tried
 
     def problems(self, given: Mapping[str, Any]) -> list[str]:
-        """A sentence for each of a scenario's options that is wrong."""
+        """A sentence for each wrong option."""
         return options.problems(self.options, given)
 
     def telling(self, target: Target) -> Telling:

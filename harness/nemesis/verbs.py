@@ -1,8 +1,8 @@
 """The verbs. A fault is a verb at a target; adding a verb is one file here and one line in VERBS.
 
-Every verb is the same four small functions over an `Injection`: do it, prove that it bit, undo it,
-prove that it is undone. The proofs return their evidence as a sentence, or None for "not yet"; what
-conducts the plan waits for them and writes them down.
+Every verb is the same four small functions over an `Injection`: do it, prove it in force, undo it,
+prove that it is undone. The proofs return their evidence as a sentence, or None for "not yet"; the
+conductor waits for them and writes them to the history.
 """
 
 from __future__ import annotations

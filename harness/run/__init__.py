@@ -1,4 +1,4 @@
-"""One run, carried out: cluster up, load under faults, heal, final read, collect.
+"""Carries out one run: cluster up, load under faults, heal, final read, collect.
 
 `python -m harness.run FOLDER` is the run's own process.
 """

@@ -1,7 +1,7 @@
-"""`python -m harness.run FOLDER`: carry out a prepared run.
+"""`python -m harness.run FOLDER` carries out a prepared run.
 
-It reads what was decided from the run's folder and leaves there everything that happened. On the
-local backend it runs inside the private namespaces.
+It reads the decisions from the run's folder and writes there everything that happened. On the local
+backend it runs inside the private namespaces.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _carry_out() -> int:
     with details_go_to(folder.path):
         try:
             return carry_out(folder, Screen())
-        except DiskError:  # the command outside meets it too, and says so
+        except DiskError:  # the command outside meets and reports it too
             return FAILED
 
 

@@ -1,4 +1,5 @@
-"""After the load: the cluster recovers, every partition is read, the replicas' logs are dumped."""
+"""After the load: waits until the cluster has recovered, reads every partition, dumps the replicas'
+logs."""
 
 from __future__ import annotations
 
@@ -25,11 +26,11 @@ SLACK_S = 20.0  # a coordinator reads its log first, and markers are written lat
 
 
 def await_recovery(running: Running) -> None:
-    """A leader and a full ISR everywhere, log ends that no longer move, no open transaction.
+    """Wait for a leader and a full ISR everywhere, log ends that no longer move, no open
+    transaction.
 
-    Earlier the high watermark can lag, and acked records would look lost that are not. A
-    transaction that is still open when it must have timed out may never end (KIP-664): then the
-    final read begins, and shows it.
+    Earlier than that the high watermark can lag, and acked records would look lost. A transaction
+    that outlives its timeout may never end (KIP-664): then the final read begins, and shows it.
     """
     running.await_full_isr(RECOVERY_LIMIT_S)
     open_limit_s = longest_open_s(running.scenario) or RECOVERY_LIMIT_S
@@ -43,8 +44,8 @@ def await_recovery(running: Running) -> None:
 
 
 def longest_open_s(scenario: Scenario) -> float:
-    """How long after the load a transaction may be open by its settings: twice its timeout, since a
-    coordinator counts from the first record, then until it is looked for and ended."""
+    """How long a transaction may stay open after the load: twice its timeout, because a coordinator
+    counts from the first record, and then until the coordinator looks for it and ends it."""
     producer, server = scenario.workload.producer, scenario.cluster.of_brokers
     if "transactional.id" not in producer:
         return 0.0
@@ -54,12 +55,12 @@ def longest_open_s(scenario: Scenario) -> float:
 
 
 def _stable(running: Running, *, though_open: bool = False) -> Callable[[], bool]:
-    """Whether log ends stand still, asked again and again."""
+    """A condition that holds once the log ends have not moved for some looks."""
     topic, ends = running.scenario.topic, list[object]()
 
     def stable() -> bool:
-        known = running.admin.log_ends(topic.name, topic.partitions, though_open=though_open)
-        ends.append(known)
+        ends_now = running.admin.log_ends(topic.name, topic.partitions, though_open=though_open)
+        ends.append(ends_now)
         newest = ends[-STABLE_LOOKS:]
         return len(newest) == STABLE_LOOKS and None not in newest and len(set(newest)) == 1
 
@@ -67,7 +68,7 @@ def _stable(running: Running, *, though_open: bool = False) -> Callable[[], bool
 
 
 def final_read(load: Load) -> None:
-    """Read every partition from log start to log end by a fresh consumer."""
+    """Read every partition from log start to log end with a fresh consumer."""
     running, run = load.running, load.running.run
     reader = load.start(FINAL_READ, load.specs.of_final_read(run.deadline.within()))
     run.wait(reader.is_ready, "the final read to begin", READY_LIMIT_S)

@@ -1,7 +1,7 @@
-"""How a run or a cluster in the foreground is stopped: TERM and INT become an exception.
+"""Stops a run, or a cluster in the foreground: TERM and INT become an exception.
 
 Python raises it wherever its main thread is. In a destructor or the callback of a weak reference
-it is printed and forgotten, and nobody stops: `send_again_what_is_lost` sends such a signal anew.
+Python prints and forgets it, and nothing stops: `resend_lost_signals` sends such a signal again.
 """
 
 from __future__ import annotations
@@ -27,32 +27,32 @@ class Stopped(BaseException):
 
 
 def stop_on_signals() -> None:
-    """Raise Stopped at the first TERM or INT, and pass over what comes after it: once is enough,
-    what follows is cleaning up. Pid 1 of a pid namespace ignores what it does not handle."""
+    """Raise Stopped at the first TERM or INT, and ignore later ones: clean-up follows. Pid 1 of a
+    pid namespace ignores what it does not handle."""
 
     def stop(number: int, _: FrameType | None) -> None:
-        for each in STOPPING:
-            signal.signal(each, signal.SIG_IGN)
+        for stopping in STOPPING:
+            signal.signal(stopping, signal.SIG_IGN)
         raise Stopped(number)
 
     def listen() -> None:
-        for each in STOPPING:
-            signal.signal(each, stop)
+        for number in STOPPING:
+            signal.signal(number, stop)
 
     listen()
-    send_again_what_is_lost(Stopped, lambda stopped: stopped.number, listen)
+    resend_lost_signals(Stopped, lambda stopped: stopped.number, listen)
 
 
-def heed() -> None:
-    """From now on INT is raised, too: the command outside has it blocked for whom it starts."""
+def unblock_signals() -> None:
+    """Let INT in from now on: the command outside starts its children with INT blocked."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
 
 
-def send_again_what_is_lost(
+def resend_lost_signals(
     kind: type[BaseException], number_of: Callable[[Any], int], listen: Callable[[], None]
 ) -> None:
     """Where an exception of this kind is raised and nobody can catch it, `listen`, and send this
-    process its signal once more, a moment later."""
+    process the signal again a moment later."""
     others = sys.unraisablehook
 
     def look(lost: Any) -> None:

@@ -1,7 +1,7 @@
-"""A run from its first phase to its last, and what run.json says of it at the end.
+"""Carries a run from its first phase to its last, and completes its run.json.
 
-Whatever ends it, faults are healed, workers are ended and the cluster is closed; run.json then says
-`complete`, or `incomplete` with the phase and the sentence that tells why.
+Whatever ends the run, faults are healed, workers end and the cluster is closed; then run.json says
+`complete`, or `incomplete` with the phase and the reason.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from harness.cluster.nodes import ClusterError
 from harness.host import machine, system_packages
 from harness.host.machine import HostError
 from harness.model.exit_codes import FAILED, VALID, interrupted
-from harness.model.runs.disk import disk_told, trouble_with
+from harness.model.runs.disk import disk_errors, trouble_with
 from harness.model.runs.run_folder import RunFolder
 from harness.model.runs.run_record import FailureRecord, PhaseRecord, StarvationRecord
 from harness.run.aftermath import await_recovery, final_read
-from harness.run.interrupts import Stopped, heed
-from harness.run.load.load_phase import conduct, in_a_line
+from harness.run.interrupts import Stopped, unblock_signals
+from harness.run.load.load_phase import conduct, load_summary
 from harness.run.load.start import start_workers, warm_up
 from harness.run.progress import Screen
 from harness.run.run_context import Run
 from harness.run.set_up import set_up
-from harness.run.suspects import explained
+from harness.run.suspects import explanation
 from harness.waiting import WaitTimeout
 
 
 class Phases:
-    """Which phase the run is in, and when each began and ended; run.json has those that ended."""
+    """The current phase of a run, and when each began and ended; run.json has those that ended."""
 
     def __init__(self, folder: RunFolder, screen: Screen) -> None:
         self._folder, self._screen = folder, screen
@@ -62,15 +62,15 @@ class Phases:
 
 def carry_out(folder: RunFolder, screen: Screen) -> int:
     """Carry out a prepared run. Returns 0, 255, or 128 + the signal that stopped it. Raises
-    DiskError where its end cannot be written down."""
+    DiskError where the end cannot be written."""
     before, begin_s = machine.cpu_counters(), time.monotonic()
     phases = Phases(folder, screen)
     run = Run.begin(folder, screen)
-    code, why, log = _ended(run, phases)
+    code, why, log = _outcome(run, phases)
     starved = machine.starvation(before, machine.cpu_counters(), time.monotonic() - begin_s)
     if why and (full := trouble_with(folder.path)):
         why = f"{full} ({why})"
-    with disk_told(folder.path):
+    with disk_errors(folder.path):
         folder.update(
             state="incomplete" if why else "complete",
             ended_utc=datetime.now(UTC).isoformat(),
@@ -85,11 +85,11 @@ def carry_out(folder: RunFolder, screen: Screen) -> int:
     return code
 
 
-def _ended(run: Run, phases: Phases) -> tuple[int, str | None, str]:
-    """The exit code, why the run did not get to its end, and what a node wrote last if that is why;
-    everything is closed by then."""
+def _outcome(run: Run, phases: Phases) -> tuple[int, str | None, str]:
+    """Run all phases and close everything. Returns the exit code, why the run did not get to its
+    end, and the last lines of the node that caused it."""
     try:
-        heed()
+        unblock_signals()
         with ExitStack() as closing:
             story(run, phases.phase, closing)
     except Stopped as stopped:
@@ -99,27 +99,28 @@ def _ended(run: Run, phases: Phases) -> tuple[int, str | None, str]:
         return FAILED, system_packages.if_a_program(error) or str(error), ""
     except (ClusterError, WaitTimeout) as error:
         record, logs = run.folder.read(), run.folder.logs
-        return FAILED, *explained(error, run.told(error), phases.current, record, logs)
+        return FAILED, *explanation(
+            error, run.failure_sentence(error), phases.current, record, logs
+        )
     except (HostError, OSError) as error:
-        return FAILED, run.told(error), ""
+        return FAILED, run.failure_sentence(error), ""
     return VALID, None, ""
 
 
 def story(
     run: Run, phase: Callable[[str, str], AbstractContextManager[None]], closing: ExitStack
 ) -> None:
-    """What happens in a run, in order, each step with what the one before returned.
+    """All steps of a run in order; each takes what the one before returned.
 
-    What a step opens is put on `closing`, which closes in reverse order on every way out: faults
-    are healed first, then the workers end, then the cluster is no longer watched, then the nodes
-    go.
+    A step puts what it opens on `closing`, which closes in reverse order on every way out: faults
+    heal first, then the workers end, then the watcher stops, then the nodes go.
     """
     with phase("set-up", "starting the cluster"):
         running = set_up(run, closing)
         load = start_workers(running, closing)
     with phase("warm-up", "waiting for the first acks and reads"):
         warm_up(load)
-    with phase("load", in_a_line(run.record)):
+    with phase("load", load_summary(run.record)):
         conduct(load, closing)
     with phase("heal", "load ended; waiting until every ISR is full and log ends are stable"):
         await_recovery(running)

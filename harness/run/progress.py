@@ -1,8 +1,8 @@
-"""What a run says while it runs: plain lines, and on a terminal one live line below them.
+"""Prints a run's progress: plain lines, and on a terminal one live line below them.
 
-The live line shows sends, acks, reads, errors and the current gap since the last ack; when stdout
-is no terminal the same facts come as a plain line every five seconds. What would steer the terminal
-is shown instead of obeyed: names and errors may be anybody's.
+The live line shows sends, acks, reads, errors and the time since the last ack; where stdout is no
+terminal, a plain line says the same every five seconds. Control characters are shown, not obeyed,
+because names and errors can come from anybody.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Status:
 
 
 class Screen:
-    """Says lines with the run's clock before them; shows the live line inside `live()`."""
+    """Prints lines behind the run's clock; shows the live line inside `live()`."""
 
     def __init__(self, console: Console | None = None) -> None:
         self.console = console or Console(highlight=False, soft_wrap=True)

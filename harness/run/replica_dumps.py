@@ -1,10 +1,10 @@
-"""What every replica's log holds at the end of a run, recorded in the history as `replica` rows.
+"""Records what every replica's log holds at the end of a run, as `replica` rows of the history.
 
-Consumers read from the leader; whether the followers have the same is seen on their disks only. So
-when every ISR is full and nothing is written any more, each broker's log of each partition is read
-by Kafka's own DumpLogSegments (logs/replica-<broker>-<partition>.txt), one row for each record with
-a value of ours: partition, offset, value, and the broker that has it. The event `dumped` says that
-a log was read, and where it begins and ends, also of one that is empty.
+Consumers read from the leader; only the followers' disks show whether they have the same. So when
+every ISR is full and nothing is written any more, Kafka's own DumpLogSegments reads each broker's
+log of each partition (logs/replica-<broker>-<partition>.txt). Each record with a value of ours
+becomes a row: partition, offset, value, broker. The event `dumped` says where a log begins and
+ends, also of an empty one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DUMP_LIMIT_S = 120.0
 def record(
     cluster: Dumps, nodes: Sequence[Node], topic: str, partitions: int, history: Path
 ) -> None:
-    """Dump and record everything. Raises ClusterError when a log cannot be dumped."""
+    """Dump and record every log. Raises ClusterError when a log cannot be dumped."""
     recorder = Recorder(history, PROCESS)
     recorder.event("start", role="replicas")
     read_records = 0
@@ -56,15 +56,15 @@ def _ended(dumps: Sequence[Dump]) -> bool:
 
 
 def _record(recorder: Recorder, node: Node, partition: int, dump: Dump, begun_ns: int) -> int:
-    found = log_of(node, dump)
+    log = log_of(node, dump)
     now = time.monotonic_ns()
-    for offset, value in found.records.items():
+    for offset, value in log.records.items():
         recorder.record(REPLICA, partition, value, begun_ns, offset, now, node.id)
     recorder.event(
         "dumped",
         partition=partition,
         name=node.name,
-        log_start=found.log_start,
-        uncommitted_end=found.log_end,
+        log_start=log.log_start,
+        uncommitted_end=log.log_end,
     )
-    return len(found.records)
+    return len(log.records)

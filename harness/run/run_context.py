@@ -1,7 +1,4 @@
-"""What the steps of a run hand on: the run itself, and, once it is up, its cluster.
-
-A step takes what the one before returned; nothing here can be there in part.
-"""
+"""What the steps of a run pass on: the run itself and, once it is up, its cluster."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ from harness.waiting import Deadline, WaitTimeout, wait_until
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A run that has begun: its folder, what was decided, and what is left of its time."""
+    """A run that has begun: its folder, its record, and what is left of its time."""
 
     folder: RunFolder
     record: RunRecord  # as it was before the run began
@@ -43,13 +40,12 @@ class Run:
         limit_s: float | None = None,
         every_s: float = 0.05,
     ) -> None:
-        """Wait within what is left of the run's own limit as well. Raises WaitTimeout."""
+        """Wait, but never past the run's own time limit. Raises WaitTimeout."""
         within_s = self.deadline.within(limit_s)
         wait_until(condition, timeout_s=within_s, what=what, every_s=every_s)
 
-    def told(self, error: Exception) -> str:
-        """Why the run ended; after its time limit nothing gets the time that it needs, whatever
-        says so."""
+    def failure_sentence(self, error: Exception) -> str:
+        """Why the run ended; after the time limit, that limit is the reason whatever else fails."""
         if self.deadline.within() > 0:
             return str(error)
         return f"the time limit of {self.record.time_limit_s:g} s was exceeded: {error}"
@@ -67,7 +63,7 @@ class Running:
     keeper: Keeper | None = None  # None: no evidence is to be kept
 
     def await_full_isr(self, limit_s: float) -> None:
-        """Until every partition has a leader and all its replicas in the ISR."""
+        """Wait until every partition has a leader and all its replicas in the ISR."""
         replicas = self.scenario.topic.replication_factor
         try:
             self.run.wait(lambda: self.view.recovered(replicas), "every ISR to be full", limit_s)

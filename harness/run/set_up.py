@@ -1,7 +1,7 @@
-"""The first step: every node up, the cluster asked, the topic there and every replica in its ISR.
+"""Sets a run up: starts every node, creates the topic, waits for a full ISR.
 
-What is opened here is closed by `closing`, in reverse order: first nobody watches any more, then
-what was made in a cluster that goes on is removed, then the nodes go.
+`closing` closes in reverse order what is opened here: it stops the watcher, then removes what the
+run made in a cluster that goes on, then ends the nodes.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def set_up(run: Run, closing: ExitStack) -> Running:
 
 
 def _start_cluster(run: Run, closing: ExitStack) -> Running:
-    """Every node up and registered, and somebody can be asked about the cluster."""
+    """Start and register every node, and connect a view and an admin client."""
     cluster = build(run.folder, run.record)
     closed = closing.enter_context(ExitStack())
     closing.callback(cluster.close)
@@ -61,7 +61,7 @@ def _start_cluster(run: Run, closing: ExitStack) -> Running:
         prepare(cluster, run.record)
     cluster.start()
     _record_nodes(run, cluster)
-    scenario = topic.own(run.record.scenario, cluster, run.folder)
+    scenario = topic.with_own_topic(run.record.scenario, cluster, run.folder)
     view = view_of(cluster, scenario)
     view.connect(timeout_s=run.deadline.within(VIEW_LIMIT_S))
     closing.callback(view.close)
@@ -80,8 +80,8 @@ def _start_cluster(run: Run, closing: ExitStack) -> Running:
 
 
 def prepare(cluster: Preparable, record: RunRecord) -> None:
-    """Tell the cluster what the plan asks of it. Raises ClusterError, which names the faults that
-    ask for what cannot be had."""
+    """Announce to the cluster what the plan needs. Raises ClusterError that names the faults whose
+    needs it cannot meet."""
     setting = setting_of(record.scenario)
     try:
         cluster.prepare(requirements(record.plan, setting))
@@ -101,17 +101,17 @@ def _record_nodes(run: Run, cluster: Cluster) -> None:
 
 
 def _create_topic(running: Running, closing: ExitStack) -> None:
-    """The topic, with its leader where the scenario wants it."""
+    """Create the topic, with its leader where the scenario wants it."""
     run, scenario, admin = running.run, running.scenario, running.admin
     if isinstance(running.cluster, Foreign):
-        closing.enter_context(topic.on_loan(admin, scenario, run.folder, run.screen.say))
+        closing.enter_context(topic.remove_at_end(admin, scenario, run.folder, run.screen.say))
     else:
         topic.require_none(admin, scenario.topic.name)
     topic.create(admin, scenario.topic, running.cluster, running.view)
 
 
 def _watch(running: Running, closing: ExitStack) -> None:
-    """What happens to the topic's partitions is written down from now on."""
+    """Record from now on what happens to the topic's partitions."""
     history = running.run.folder.history
     watcher = Watcher(running.view, Lines(history / "views.jsonl").write)
     watcher.start()

@@ -1,14 +1,14 @@
-"""Why a cluster or its topic does not come up: the cause in one sentence, and whose settings are
-suspect.
+"""Says why a cluster or its topic does not come up: the cause in one sentence, and the suspect
+settings.
 
     kafka1 did not start: a should be at most b (a = 500: server.properties, line 14)
     waited 30 s for the list of topics; kafka1 says: Invalid receive (size = 114 larger than 10)
         (socket.request.max.bytes = 10: --set)
 
-A setting is suspect that the cause names. Where it names none, and no load has begun yet, those are
-that somebody brought: by a file or `--set`. A refusal is its own cause; of a wait that was in vain
-the brokers' logs tell one: Kafka's exception that is there most often, numbers aside. What a broker
-says of its peers' connections follows from that, and is none.
+A setting is suspect if the cause names it. If the cause names none and no load has begun, all
+settings from files and `--set` are suspect. A refusal is its own cause. The cause of a wait in vain
+is Kafka's most frequent exception in the brokers' logs, numbers aside; what a broker says of its
+peers' connections only follows from it, and does not count.
 """
 
 from __future__ import annotations
@@ -36,42 +36,42 @@ _NOT_BROUGHT = ("harness", "scenario", "the scenario")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Complaint:
-    """What a broker says: which one, in which words, and the lines of its log around them."""
+    """A broker's complaint: its name, its words, and the log lines around them."""
 
     node: str
     said: str
     log: str
 
 
-def explained(
-    error: Exception, told: str, phase: str, record: RunRecord, logs: Path
+def explanation(
+    error: Exception, sentence: str, phase: str, record: RunRecord, logs: Path
 ) -> tuple[str, str]:
-    """The sentence `told` of an error with the cause and the suspects, and the log that shows it.
+    """The `sentence` of an error with the cause and the suspects, and the log that shows it.
     `logs`: the folder of the nodes' logs."""
     log = error.log if isinstance(error, ClusterError) else ""
     early = phase in BEFORE_THE_LOAD
     waited = isinstance(error, NotInTime | WaitTimeout)
-    if early and waited and not log and (found := complaint(logs)):
-        told, log = f"{told}; {found.node} says: {found.said}", found.log
-    began = bool(record.nodes) or any(logs.glob("*.log"))  # else it was not their settings
-    return told + suspects(told, record, brought=early and began), log
+    if early and waited and not log and (worst := complaint(logs)):
+        sentence, log = f"{sentence}; {worst.node} says: {worst.said}", worst.log
+    began = bool(record.nodes) or any(logs.glob("*.log"))  # else no setting can be the cause
+    return sentence + suspects(sentence, record, brought=early and began), log
 
 
 def complaint(logs: Path) -> Complaint | None:
-    """What the brokers complain of most; None where there is nothing."""
-    found = [
+    """The most frequent complaint of the brokers; None where there is none."""
+    complaints = [
         (file.stem, log, match)
         for file in sorted(logs.glob("kafka*.log"))
         for log in [_end_of(file)]
         for match in _SAYS.finditer(log)
     ]
-    if not found:
+    if not complaints:
         return None
-    [(most, _)] = Counter(_shape(match[1]) for _, _, match in found).most_common(1)
-    node, log, match = next(each for each in reversed(found) if _shape(each[2][1]) == most)
+    [(most, _)] = Counter(_shape(match[1]) for _, _, match in complaints).most_common(1)
+    node, log, match = next(one for one in reversed(complaints) if _shape(one[2][1]) == most)
     before = log[: match.start()].splitlines()[-1:]
     lines = [*before, *log[match.start() :].splitlines()][:LOG_LINES]
-    return Complaint(node=node, said=_short(match[1]), log="\n".join(f"  {each}" for each in lines))
+    return Complaint(node=node, said=_short(match[1]), log="\n".join(f"  {one}" for one in lines))
 
 
 def _end_of(file: Path) -> str:
@@ -85,7 +85,7 @@ def _shape(said: str) -> str:
 
 
 def _short(said: str) -> str:
-    """Without what stands in brackets, where it is too long for a sentence."""
+    """Without the text in brackets, where it is too long for a sentence."""
     said = said.strip().rstrip(".")
     while len(said) > SAID_MOST and (fewer := re.sub(r"\([^()]*\)", "", said)) != said:
         said = fewer
@@ -93,20 +93,23 @@ def _short(said: str) -> str:
 
 
 def suspects(cause: str, record: RunRecord, *, brought: bool = False) -> str:
-    """` (KEY = VALUE: server.properties, line 3)` of the settings of nodes and the topic that a
-    cause names and somebody set, or, where it names none, of those that were `brought`; else
-    nothing."""
-    every = list(_set(record))
-    found = [(key, told) for key, told, _ in every if names(cause, key)]
-    if not found and brought:
-        found = [(key, told) for key, told, origin in every if origin not in _NOT_BROUGHT]
-    more = len(found) - SHOWN
-    shown = [told for _, told in (found[:SHOWN] if more > 0 else found)]
-    return f" ({'; '.join([*shown, *([f'and {more} more'] if more > 0 else [])])})" if found else ""
+    """` (KEY = VALUE: server.properties, line 3)` for the set settings of nodes and topic that the
+    cause names; where it names none, for those that were `brought`; else nothing."""
+    settings = list(_settings(record))
+    suspected = [(key, words) for key, words, _ in settings if names(cause, key)]
+    if not suspected and brought:
+        suspected = [(key, words) for key, words, origin in settings if origin not in _NOT_BROUGHT]
+    more = len(suspected) - SHOWN
+    shown = [words for _, words in (suspected[:SHOWN] if more > 0 else suspected)]
+    return (
+        f" ({'; '.join([*shown, *([f'and {more} more'] if more > 0 else [])])})"
+        if suspected
+        else ""
+    )
 
 
-def _set(record: RunRecord) -> Iterator[tuple[str, str, str]]:
-    """Each setting of nodes and the topic: its key, how it is told, and whose it is."""
+def _settings(record: RunRecord) -> Iterator[tuple[str, str, str]]:
+    """Each setting of nodes and topic: its key, its words, and its origin."""
     scenario = record.scenario
     sections = {
         "server": scenario.cluster.server,

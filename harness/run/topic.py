@@ -1,9 +1,10 @@
-"""The run's one topic: placed as the scenario wants it, and known by name.
+"""The run's one topic: creates it where the scenario wants it, and removes it from a foreign
+cluster.
 
-On a cluster that is not ours (`Foreign`) its name is the run's own, `<topic.name>-<run>`: a topic
-that is there already is never written to, and what was made is removed when the run ends, with the
-consumer group. Such a topic keeps all its records unless the scenario says otherwise. What else
-decides the promises is asked of the brokers, and written into run.json as `node_settings`.
+On a cluster that is not ours (`Foreign`) its name is the run's own, `<topic.name>-<run>`: the run
+never writes to an existing topic, and removes its topic and consumer group at the end. Such a topic
+keeps all its records unless the scenario says otherwise. The other settings that decide the
+promises are read from the brokers into run.json as `node_settings`.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ DECIDING = {
 }
 
 
-def own(scenario: Scenario, cluster: Cluster, folder: RunFolder) -> Scenario:
-    """The scenario with the topic as it is to be made there; what it is goes into run.json."""
+def with_own_topic(scenario: Scenario, cluster: Cluster, folder: RunFolder) -> Scenario:
+    """The scenario with the topic's final name and settings, which also go into run.json."""
     if not isinstance(cluster, Foreign):
         return scenario
     name = f"{scenario.topic.name}-{folder.path.name}-{secrets.token_hex(2)}"
@@ -49,16 +50,16 @@ def own(scenario: Scenario, cluster: Cluster, folder: RunFolder) -> Scenario:
 
 
 def _group(scenario: Scenario, folder: RunFolder) -> str | None:
-    """The consumer group that the run makes, if it makes one."""
+    """The consumer group of the run, if it has one."""
     return group_of(folder) if has_group(scenario.workload) else None
 
 
 @contextmanager
-def on_loan(
+def remove_at_end(
     admin: Admin, scenario: Scenario, folder: RunFolder, say: Callable[[str], None]
 ) -> Iterator[None]:
-    """What the run makes inside the block in a cluster that goes on is removed after it, unless the
-    run is to keep it. Raises ClusterError when somebody has such a topic already."""
+    """Remove what the run makes inside the block from a cluster that goes on, unless the run is to
+    keep it. Raises ClusterError when the topic already exists."""
     topic = scenario.topic.name
     if admin.topics.exists(topic):
         raise ClusterError(
@@ -67,7 +68,7 @@ def on_loan(
     try:
         yield
     except BaseException:
-        with suppress(ClusterError):  # why the run ended is the news; the topic's name is on record
+        with suppress(ClusterError):  # report why the run ended; run.json has the topic's name
             _remove(admin, scenario, folder, say)
         raise
     _remove(admin, scenario, folder, say)
@@ -91,8 +92,8 @@ def _remove(
 
 
 def require_none(admin: Admin, name: str) -> None:
-    """Raise ClusterError where a cluster of the run's own has such a topic: its records are those
-    of another run."""
+    """Raise ClusterError where a cluster of the run's own already has the topic: its records would
+    be another run's."""
     if admin.topics.exists(name):
         raise ClusterError(
             f"the cluster has a topic {name} before the run has made it: what a run before had on "
@@ -101,7 +102,7 @@ def require_none(admin: Admin, name: str) -> None:
 
 
 def create(admin: Admin, topic: TopicPart, cluster: Cluster, view: ClusterView) -> None:
-    """Make the topic, its first leader where the scenario wants it. Raises ClusterError."""
+    """Create the topic with its first leader where the scenario wants it. Raises ClusterError."""
     if topic.placement == "kafka":
         wanted = (topic.name, topic.partitions, topic.replication_factor, topic.config)
         admin.topics.create_anywhere(*wanted)
@@ -120,24 +121,24 @@ def create(admin: Admin, topic: TopicPart, cluster: Cluster, view: ClusterView) 
 
 
 def _leader_wanted(topic: TopicPart, kafkas: tuple[Node, ...], view: ClusterView) -> Node:
-    """The broker that `topic.leader` means; waits for a controller where it is one. One that is no
-    broker leaves the choice open (harness.scenario.kafka.notes)."""
+    """The broker that `topic.leader` means; waits for a controller if it means one. A controller
+    that is no broker leaves the choice open (harness.scenario.kafka.notes)."""
     by_name = {node.name: node for node in kafkas}
     if topic.leader not in ("controller", "not-controller"):
         return by_name.get(topic.leader, kafkas[0])
     name = str(wait_until(view.controller, timeout_s=60, what="a controller", ignoring=BLIND))
     if name not in by_name:
         return kafkas[0]
-    # From the controller on: leaders go round the same way, so its replica is elected last.
+    # Begin after the controller: leaders go round the same way, so its replica is elected last.
     others = others_from(kafkas, by_name[name])
     return by_name[name] if topic.leader == "controller" or not others else others[0]
 
 
 def settings_in_force(admin: Admin, topic: TopicPart, broker: Node) -> dict[str, str]:
-    """What decides the promises, in a broker's keys. Raises ClusterError."""
-    found = admin.settings(Resource(kind="topic", name=topic.name))
-    deciding = {key: found[name].value for name, key in DECIDING.items() if name in found}
-    server = admin.settings(Resource(kind="broker", name=str(broker.id)))
-    protocol = server.get("inter.broker.protocol.version")
+    """The settings that decide the promises, under a broker's keys. Raises ClusterError."""
+    of_topic = admin.settings(Resource(kind="topic", name=topic.name))
+    deciding = {key: of_topic[name].value for name, key in DECIDING.items() if name in of_topic}
+    of_broker = admin.settings(Resource(kind="broker", name=str(broker.id)))
+    protocol = of_broker.get("inter.broker.protocol.version")
     deciding["inter.broker.protocol.version"] = protocol.value if protocol else None
     return {key: value for key, value in deciding.items() if value is not None}

@@ -1,21 +1,21 @@
-"""Log end and high watermark of every replica over time: history/watermarks.jsonl.
+"""Samples log end and high watermark of every replica over time: history/watermarks.jsonl.
 
-Switched on by `check.watermarks`. Every 50 ms a thread looks, in this order, at
+`check.watermarks` switches it on. Every 50 ms a thread reads, in this order,
 
     1. the high watermark that each broker checkpointed last
     2. leader and ISR, asked of ZooKeeper after a sync
     3. the log end of each broker
 
-and writes a line for each partition. The order makes two comparisons sound although nothing of it
-happens at one moment. A watermark that a broker had at 1 is not above the log end of any member of
+and writes a line for each partition. This order makes two comparisons sound although the three are
+not read at one moment. A watermark that a broker had at 1 is not above the log end of any member of
 the ISR at 2: the leader counts every such member, and one that joined in between had to reach the
 watermark first. At 3 that log end can only be higher. And a record that was read before 1 lies
 below the leader's watermark of then, so every member at 2 must hold it at 3
 (analysis.checks.replicas.watermarks).
 
-What it cannot see lies between two looks, and between two checkpoints of a broker: scenarios set
-`replica.high.watermark.checkpoint.interval.ms` small (Kafka's default is 5 s).
-While ZooKeeper does not answer, leader and ISR are null, and a look takes a second.
+It cannot see what lies between two looks, or between two checkpoints of a broker: scenarios set
+`replica.high.watermark.checkpoint.interval.ms` small (Kafka's default is 5 s). While ZooKeeper does
+not answer, leader and ISR are null, and a look takes a second.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ EVERY_S = 0.05
 
 
 def follow(cluster: Cluster, view: ClusterView, history: Path) -> Callable[[], None]:
-    """Begin to look at the replicas of the run's topic, and return what ends it; `prepare` has
+    """Begin to sample the replicas of the run's topic, and return what ends it; `prepare` has
     refused backends without disks."""
     write = Lines(history / "watermarks.jsonl").write
     nodes = brokers(cluster.nodes)
@@ -46,7 +46,7 @@ def follow(cluster: Cluster, view: ClusterView, history: Path) -> Callable[[], N
 
 
 class Sampler:
-    """The thread; `write(event, **fields)` appends a line. It looks from `start` to `close`."""
+    """The thread; `write(event, **fields)` appends a line."""
 
     def __init__(
         self,

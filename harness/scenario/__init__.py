@@ -1,1 +1,1 @@
-"""From a scenario file to a prepared run: read, checked, resolved; nothing is started here."""
+"""From a scenario file to a prepared run: reads, checks and resolves it; starts nothing."""

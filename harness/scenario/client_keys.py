@@ -1,4 +1,5 @@
-"""The keys of [workload.producer] and [workload.consumer]: librdkafka's, and none of the harness.
+"""Checks the keys of [workload.producer] and [workload.consumer]: librdkafka's, none of the
+harness.
 
     workload.producer.lingr.ms = 5              did you mean linger.ms?
     workload.producer.buffer.memory = 1000000   the Java client's name: librdkafka has another
@@ -44,52 +45,55 @@ def wrong_keys(scenario: Scenario) -> list[str]:
 
 
 def wrong_value(role: Role, config: Mapping[str, Any], origins: Mapping[str, str]) -> str | None:
-    """Why librdkafka would make no client of a complete configuration, with the key that it means
-    where it says the same of that alone, and the lines of a file that it names; None if it would.
-    """
+    """Why librdkafka refuses a complete configuration; None if it does not. It names the key that
+    alone causes the same complaint, and the lines of a file that set it."""
     complaint = complaint_of_librdkafka(config, role)
     if complaint is None:
         return None
-    alone = (
+    culprits = (
         k for k, value in config.items() if complaint == complaint_of_librdkafka({k: value}, role)
     )
-    key = next(alone, None)
-    told = f"workload.{role}{f'.{key} = {config[key]!r}' if key else ''}: {complaint}"
-    return with_lines(told, f"workload.{role}", config, origins)
+    key = next(culprits, None)
+    sentence = f"workload.{role}{f'.{key} = {config[key]!r}' if key else ''}: {complaint}"
+    return with_lines(sentence, f"workload.{role}", config, origins)
 
 
 def with_lines(
-    told: str, section: str, config: Mapping[str, Any], origins: Mapping[str, str]
+    sentence: str, section: str, config: Mapping[str, Any], origins: Mapping[str, str]
 ) -> str:
-    """A sentence with the origins of the section's settings that it names, where one is a file's
+    """A sentence with the origins of the section's settings that it names, if one is a file's
     line."""
-    begins = (f"{section}.",) if section == "topic.config" else (f"{section}.", "")
-    spelled = {key: (key, *(each for each in ALIASES if ALIASES[each] == key)) for key in config}
-    named = [
+    prefixes = (f"{section}.",) if section == "topic.config" else (f"{section}.", "")
+    spellings = {
+        key: (key, *(alias for alias in ALIASES if ALIASES[alias] == key)) for key in config
+    }
+    mentioned = [
         key
-        for key, names_of_it in spelled.items()
-        if any(names(told, begin + each) for begin in begins for each in names_of_it)
+        for key, aliases in spellings.items()
+        if any(names(sentence, prefix + alias) for prefix in prefixes for alias in aliases)
     ]
-    if not any(re.search(r", line |^to fit ", origins.get(key, "")) for key in named):
-        return told
-    places = (f"{key}={kafka_text(config[key])}: {origins[key]}" for key in named if key in origins)
-    return f"{told} ({'; '.join(places)})"
+    if not any(re.search(r", line |^to fit ", origins.get(key, "")) for key in mentioned):
+        return sentence
+    places = (
+        f"{key}={kafka_text(config[key])}: {origins[key]}" for key in mentioned if key in origins
+    )
+    return f"{sentence} ({'; '.join(places)})"
 
 
 def _refusals(role: Role, settings: Mapping[str, Any]) -> dict[str, str]:
     """What is wrong with each key that cannot be used."""
     doubtful = complaint_of_librdkafka(settings, role) is not None
-    found = {
+    refusals = {
         key: _not_to_be_set(role, key)
         or (_unknown(role, key, value) if doubtful else None)
         or _value(key, value)
         for key, value in settings.items()
     }
-    return {key: why for key, why in found.items() if why}
+    return {key: why for key, why in refusals.items() if why}
 
 
 def _not_to_be_set(role: Role, key: str) -> str | None:
-    """Why a key that librdkafka knows, and would take without a word, is refused."""
+    """Why a key is refused although librdkafka knows and would accept it."""
     if reason := reason_for(key, LEFT_OUT):
         return f"cannot be set in a scenario, because {reason}: remove it"
     if other := other_role_of(key, role):
@@ -106,7 +110,7 @@ def _unknown(role: Role, key: str, value: Any) -> str | None:
     complaint = complaint_of_librdkafka({key: value}, role) or ""
     if not complaint.startswith(UNKNOWN):
         return None
-    theirs = next((each.librdkafka for each in KEYS[role] if each.java == key), None)
+    theirs = next((known.librdkafka for known in KEYS[role] if known.java == key), None)
     if theirs:
         return f"is the Java client's name: use librdkafka's, {' and '.join(theirs)}"
     right = nearest(key, sorted(librdkafkas_names(role)))

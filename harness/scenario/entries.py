@@ -1,4 +1,4 @@
-"""What an entry of a list of tables is called in a sentence for its user.
+"""Names an entry of a list of tables in a sentence for the user.
 
     faults, 0         first [[faults]] (kill leader)
     mixed.faults, 11  12th [[mixed.faults]] (pause any)

@@ -1,9 +1,9 @@
-"""How long a run of a scenario is expected to take, its check included, before anything starts.
+"""Estimates how long a run of a scenario takes, its check included, before anything starts.
 
     baseline    20 s        study-1    2 min        a campaign    6.5 h
 
-Held against runs on two cores: what surrounds the load takes 18 s, a round 1.5 ms, and a fault that
-waits for another leader 9 s. A load in rounds waits for each fault to heal; one in seconds goes on.
+Measured on two cores: 18 s around the load, 1.5 ms a round, and 9 s for a fault that waits for
+another leader. A load in rounds waits for each fault to heal; one in seconds goes on.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ UNTIL_S: Final = 9.0  # a session that expires, an election, a node that comes b
 
 
 def expected_s(scenario: Scenario) -> float:
-    """From the command to its verdict."""
+    """Seconds from the command to its verdict."""
     setting = setting_of(scenario)
     steps = plan.make(scenario.faults, 0, scenario.mixed, setting=setting)
     return AROUND_S + _load_s(scenario, steps)
@@ -37,7 +37,7 @@ def _load_s(scenario: Scenario, steps: Sequence[Step]) -> float:
 
 
 def in_words(length_s: float) -> str:
-    """As exactly as it is known."""
+    """A length, rounded to what is known of it."""
     if length_s < 58:
         return f"{5 * round(length_s / 5)} s"
     if length_s < 100 * 60:

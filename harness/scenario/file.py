@@ -37,12 +37,10 @@ from harness.model.scenario import (
 from harness.model.spelling import did_you_mean
 from harness.release import SCENARIOS
 from harness.scenario.entries import entry_name
-from harness.scenario.kafka.release import in_one_spelling, without_session
+from harness.scenario.kafka.release import normalize, without_session
 from harness.scenario.no_effect import in_file, in_settings
 from harness.scenario.overrides import lay_over, misplaced
 from harness.scenario.rules import problems
-
-# Reading
 
 
 def shipped() -> dict[str, Path]:
@@ -52,12 +50,12 @@ def shipped() -> dict[str, Path]:
 
 
 def families() -> dict[str, list[str]]:
-    """The same names by the folder that they are in; those in none come first."""
-    found: dict[str, list[str]] = {"": []}
+    """The same names by their folder; those outside any folder come first."""
+    by_family: dict[str, list[str]] = {"": []}
     for name, path in shipped().items():
         family = "" if path.parent == SCENARIOS else path.parent.name
-        found.setdefault(family, []).append(name)
-    return dict(sorted(found.items()))
+        by_family.setdefault(family, []).append(name)
+    return dict(sorted(by_family.items()))
 
 
 def read_scenario(which: str, overrides: Mapping[str, Any] | None = None) -> Scenario:
@@ -65,13 +63,13 @@ def read_scenario(which: str, overrides: Mapping[str, Any] | None = None) -> Sce
 
     Raises ScenarioError.
     """
-    own = opened(which, overrides or {})
-    return checked(own.tables(), own.path.name)
+    own = open_scenario(which, overrides or {})
+    return checked_scenario(own.tables(), own.path.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
-    """A scenario's file, read, and what is set on top of it; not yet checked."""
+class Source:
+    """A scenario's file and the settings on top of it; not yet checked."""
 
     which: str  # as the user named it
     path: Path
@@ -80,17 +78,17 @@ class Opened:
     notes: tuple[str, ...] = ()
 
     def tables(self) -> dict[str, Any]:
-        """Its tables with what is set. Raises ScenarioError."""
+        """Its tables with the settings laid over. Raises ScenarioError."""
         return with_overrides(self.path, self.raw, self.settings)
 
     def shape(self, tables: Mapping[str, Any] | None = None) -> Scenario:
-        """These tables, or those of `tables()`, as a scenario of which only keys and types are
-        right. Raises ScenarioError."""
-        return shaped(self.tables() if tables is None else tables, self.path.name)
+        """These tables, or those of `tables()`, as a scenario; checks keys and types only. Raises
+        ScenarioError."""
+        return parse_tables(self.tables() if tables is None else tables, self.path.name)
 
     def own_and_set(self, section: str) -> tuple[dict[str, Any], dict[str, Any]]:
-        """A section's keys as the file has them, and what is set of them. One that is set as a
-        whole, or within one that is, is no longer the file's."""
+        """A section's keys as the file has them, and as they are set. A section that is set as a
+        whole, or within a whole table, has none of the file's keys."""
         own, given = _table_at(self.raw, section), dict[str, Any]()
         for path, value in self.settings.items():
             if f"{section}.".startswith(f"{path}."):
@@ -101,22 +99,24 @@ class Opened:
 
 
 def _table_at(tables: Any, path: str) -> dict[str, Any]:
-    """The table at a dotted path; nothing where there is none, which its model refuses."""
+    """The table at a dotted path, or an empty one; the model refuses what is no table."""
     for part in path.split(".") if path else ():
         tables = tables.get(part) if isinstance(tables, Mapping) else None
     return dict(tables) if isinstance(tables, Mapping) else {}
 
 
-def opened(which: str, settings: Mapping[str, Any]) -> Opened:
+def open_scenario(which: str, settings: Mapping[str, Any]) -> Source:
     """A shipped scenario by name or any file by path. Raises ScenarioError."""
     path = scenario_path(which)
-    found = in_one_spelling(read_raw(path), settings, read_raw(path, only_users=True))
-    return Opened(which=which, path=path, raw=found.raw, settings=found.settings, notes=found.notes)
+    normal = normalize(read_raw(path), settings, read_raw(path, only_users=True))
+    return Source(
+        which=which, path=path, raw=normal.raw, settings=normal.settings, notes=normal.notes
+    )
 
 
 def names_its_kafka(which: str, settings: Mapping[str, Any]) -> bool:
-    """Whether a scenario, or what is set on top of it, says which Kafka it is of, or who keeps its
-    metadata. Raises ScenarioError."""
+    """Whether a scenario or its settings name the Kafka release or who keeps its metadata. Raises
+    ScenarioError."""
     own = _table_at(read_raw(scenario_path(which)), "cluster")
     set_ = {path.removeprefix("cluster.") for path in settings}
     return bool({"kafka", "metadata"} & (own.keys() | set_))
@@ -125,8 +125,8 @@ def names_its_kafka(which: str, settings: Mapping[str, Any]) -> bool:
 def with_overrides(
     path: Path, raw: Mapping[str, Any], overrides: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """A scenario's tables with `overrides` laid over. Raises ScenarioError for one that can do
-    nothing."""
+    """A scenario's tables with `overrides` laid over. Raises ScenarioError for one without
+    effect."""
     tables = copy.deepcopy(dict(raw))
     for key, value in overrides.items():
         if why := misplaced(key, value):
@@ -138,22 +138,22 @@ def with_overrides(
     return tables
 
 
-def checked(tables: Mapping[str, Any], name: str = "") -> Scenario:
-    """The scenario that these tables make, with `name` before what is wrong with them. Raises
-    ScenarioError for what is wrong or impossible."""
-    scenario = shaped(tables, name)
+def checked_scenario(tables: Mapping[str, Any], name: str = "") -> Scenario:
+    """The scenario of these tables. Raises ScenarioError for what is wrong or impossible, with
+    `name` before it."""
+    scenario = parse_tables(tables, name)
     for problem in problems(scenario):
         raise ScenarioError(f"{name}: {problem}" if name else problem)
     return scenario
 
 
-def shaped(tables: Mapping[str, Any], name: str = "") -> Scenario:
-    """The same of which only keys and types are checked. Raises ScenarioError."""
+def parse_tables(tables: Mapping[str, Any], name: str = "") -> Scenario:
+    """The scenario of these tables; checks keys and types only. Raises ScenarioError."""
     tables = _lists_to_tuples(dict(tables))
     try:
         return Scenario.model_validate(tables)
     except ValidationError as error:
-        whys = (f"{name}: {why}" if name else why for why in explained(error, tables))
+        whys = (f"{name}: {why}" if name else why for why in validation_sentences(error, tables))
         raise ScenarioError(listed(whys)) from None
 
 
@@ -174,8 +174,8 @@ def scenario_path(which: str) -> Path:
 
 
 def tables_in(path: Path, name: str) -> dict[str, Any]:
-    """What a TOML file says, with a byte order mark or without; `name` is what it is called where
-    it cannot be read. Raises ScenarioError."""
+    """The tables of a TOML file, with or without a byte order mark; errors call it `name`. Raises
+    ScenarioError."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -187,8 +187,8 @@ def tables_in(path: Path, name: str) -> dict[str, Any]:
 def read_raw(
     path: Path, seen: tuple[Path, ...] = (), *, only_users: bool = False
 ) -> dict[str, Any]:
-    """The file's tables with those that it extends below them, not yet checked; `only_users`:
-    without what shipped scenarios say."""
+    """The file's tables over those that it extends, not yet checked; `only_users`: without those of
+    shipped scenarios."""
     if only_users and path.is_relative_to(SCENARIOS):
         return {}
     raw = tables_in(path, path.name)
@@ -208,29 +208,29 @@ def read_raw(
     return whole
 
 
-def explained(error: ValidationError, tables: Mapping[str, Any]) -> list[str]:
-    """Each problem in one sentence that names the key and what would be right."""
-    found = []
-    for each in error.errors():
-        where, key = _entry_and_key(each["loc"], tables)
-        found.append(where + _what_is_wrong(dict(each), [*map(str, each["loc"])], key))
-    return list(dict.fromkeys(found))
+def validation_sentences(error: ValidationError, tables: Mapping[str, Any]) -> list[str]:
+    """One sentence for each problem, which names the key and what would be right."""
+    sentences = []
+    for problem in error.errors():
+        where, key = _entry_and_key(problem["loc"], tables)
+        sentences.append(where + _what_is_wrong(dict(problem), [*map(str, problem["loc"])], key))
+    return list(dict.fromkeys(sentences))
 
 
 def _entry_and_key(location: Sequence[int | str], tables: Mapping[str, Any]) -> tuple[str, str]:
-    """`first [[faults]] (kill leader): ` and the key within it; no entry, and the whole key,
-    outside of lists of tables."""
-    found: Any = tables
+    """`first [[faults]] (kill leader): ` and the key within it; outside of lists of tables no entry
+    and the whole key."""
+    table: Any = tables
     for at, part in enumerate(location):
         try:
-            entry = found[part]
+            entry = table[part]
         except (LookupError, TypeError):
             break
         if isinstance(part, int):
             section = ".".join(map(str, location[:at]))
             rest = ".".join(map(str, location[at + 1 :]))
             return f"{entry_name(section, part, entry)}: ", rest
-        found = entry
+        table = entry
     return "", ".".join(map(str, location))
 
 
@@ -271,7 +271,7 @@ def _merge(below: dict[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _lists_to_tuples(raw: dict[str, Any]) -> dict[str, Any]:
-    """A scenario's lists of tables as its model has them; nothing where there is none."""
+    """The tables with lists of tables as tuples, as the model has them; a missing list is empty."""
     mixed = raw.get("mixed")
     if isinstance(mixed, dict):
         mixed = {**mixed, "faults": _tuple(mixed.get("faults", ()))}

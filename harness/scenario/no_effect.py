@@ -1,10 +1,10 @@
-"""Keys of a scenario that would do nothing: refused where somebody named them.
+"""Refuses keys without effect where somebody named them.
 
     kind = "stream" and rounds = 100 in one file     rounds counts for write-read alone
     --set workload.rate=5 with a write-read          rate counts for stream alone
     [[mixed.faults]] with at_s                       when it comes is drawn
 
-What a scenario inherits by `extends` is nothing: a base says more than each of its variants needs.
+Inherited keys (`extends`) do not count: a base says more than each of its variants needs.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ _OF_A_DRAWN_FAULT = ("verb", "target", "options", "until", "for_s")
 
 
 def kind_of_key(key: str) -> str | None:
-    """The kind of workload that a key of [workload] counts for alone; None: for any."""
+    """The only kind of workload that a key of [workload] counts for; None: any kind."""
     field = WorkloadPart.model_fields.get(key)
     description = field.description or "" if field and key != "kind" else ""
     return next((kind for kind in _KINDS if description.startswith(f"`{kind}`")), None)
 
 
 def in_file(own: Mapping[str, Any], inherited: Mapping[str, Any]) -> Iterator[str]:
-    """What a file names in vain. `inherited`: the same with what it extends below it."""
+    """A sentence for each key without effect in a file. `inherited`: its tables over those that it
+    extends."""
     work, whole = own.get("workload"), inherited.get("workload")
     if isinstance(work, Mapping) and isinstance(whole, Mapping):
         yield from _of_kind(work, str(whole.get("kind")), "workload.{}")
@@ -35,7 +36,8 @@ def in_file(own: Mapping[str, Any], inherited: Mapping[str, Any]) -> Iterator[st
 
 
 def in_settings(settings: Mapping[str, Any], tables: Mapping[str, Any]) -> Iterator[str]:
-    """What `--set` and its like name in vain. `tables`: the scenario with them."""
+    """A sentence for each setting of `--set` and its like without effect. `tables`: the scenario
+    with them."""
     begin, whole = "workload.", settings.get("workload")
     keys = [path.removeprefix(begin) for path in settings if path.startswith(begin)]
     keys += whole if isinstance(whole, Mapping) else ()
@@ -45,12 +47,12 @@ def in_settings(settings: Mapping[str, Any], tables: Mapping[str, Any]) -> Itera
     yield from _in_mixed(tables)
 
 
-def _of_kind(keys: Iterable[str], kind: str, told: str) -> Iterator[str]:
+def _of_kind(keys: Iterable[str], kind: str, path: str) -> Iterator[str]:
     for key in keys:
         other = kind_of_key(key)
         if other is not None and kind in _KINDS and other != kind:
             yield (
-                f"{told.format(key)} counts for kind = {other!r} alone, and this is a {kind!r}: "
+                f"{path.format(key)} counts for kind = {other!r} alone, and this is a {kind!r}: "
                 "remove it"
             )
 

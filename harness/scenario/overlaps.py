@@ -1,4 +1,4 @@
-"""Faults of different entries that contradict each other by the scenario's own timetable.
+"""Finds faults of different entries that contradict each other by the scenario's own timetable.
 
     [[faults]]                          [[faults]]
     verb = "kill"                       verb = "pause"
@@ -6,10 +6,10 @@
     at_s = 3                            at_s = 5
     for_s = 4                           for_s = 1        # of a process that is gone
 
-The nemesis lets the second one wait for the first; where the file says certainly otherwise it is
-refused instead. Certain is what is named: nodes, workers, or all of a kind. Times are those of the
-timetable, or "in-force" of the entry before; what is counted in acks or rounds meets at the same
-count only. A role such as `leader` means somebody else while another fault holds who played it.
+The nemesis lets the second fault wait for the first; where the file certainly says otherwise, it is
+refused. Certain are named targets: nodes, workers, or all of a kind. Times come from the timetable,
+or from "in-force" of the entry before; faults counted in acks or rounds meet at the same count
+only. A role such as `leader` passes to another node while a fault holds its first one.
 """
 
 from __future__ import annotations
@@ -28,39 +28,33 @@ Span = tuple[str, float, float]  # unit, begin, the earliest end; both the same 
 
 def contradictions(faults: Sequence[FaultPart], setting: Setting) -> list[str]:
     """A sentence for each two entries that cannot both be carried out as they stand."""
-    found = []
+    sentences = []
     for (one, first), (two, second) in combinations(enumerate(faults), 2):
-        shared = _shared(first, second, setting)
+        shared = _shared_need(first, second, setting)
         if shared and _meet(first, second, follows=two == one + 1):
-            found.append(
-                f"{ordinal(two)} [[faults]]: {_described(second)} overlaps the {ordinal(one)}, "
-                f"{_described(first)}, "
+            sentences.append(
+                f"{ordinal(two)} [[faults]]: {_description(second)} overlaps the {ordinal(one)}, "
+                f"{_description(first)}, "
                 f"and both need exclusive use of the {shared}: start it when the other is healed "
                 '(when = "healed"), or choose another target'
             )
-    return found
+    return sentences
 
 
-# What both need
-
-
-def _shared(first: FaultPart, second: FaultPart, setting: Setting) -> str | None:
+def _shared_need(first: FaultPart, second: FaultPart, setting: Setting) -> str | None:
     if VERBS[first.verb].alone and VERBS[second.verb].alone:
         return "assignment of the topic"
     what = VERBS[first.verb].holds
     if what is None or what != VERBS[second.verb].holds:
         return None
-    both = sorted(named(first.target, setting) & named(second.target, setting))
+    both = sorted(certain_names(first.target, setting) & certain_names(second.target, setting))
     return f"{what} of {', '.join(both)}" if both else None
 
 
-def named(target: str, setting: Setting) -> set[str]:
-    """Whom the target means for certain, whoever plays which role."""
+def certain_names(target: str, setting: Setting) -> set[str]:
+    """The nodes or workers that the target certainly means, whoever plays which role."""
     meant = target_of(target, setting)
     return set(meant.certain(setting)) if meant else set()
-
-
-# When they are in force
 
 
 def _meet(first: FaultPart, second: FaultPart, *, follows: bool) -> bool:
@@ -71,13 +65,13 @@ def _meet(first: FaultPart, second: FaultPart, *, follows: bool) -> bool:
 
 
 def _spans(fault: FaultPart) -> list[Span]:
-    """When each of the entry is in force at least; nothing where that waits for something."""
+    """When each fault of the entry is in force at least; nothing for an entry that waits."""
     if fault.when:
         return []
     unit, begin = fault.first
     lasts = fault.for_s if unit == "seconds" else 0.0
     begins = [begin + number * fault.period for number in range(fault.times)]
-    return [(unit, each, each + lasts) for each in begins]
+    return [(unit, start, start + lasts) for start in begins]
 
 
 def _overlap(one: Span, two: Span) -> bool:
@@ -86,7 +80,7 @@ def _overlap(one: Span, two: Span) -> bool:
     return unit == other and meet
 
 
-def _described(fault: FaultPart) -> str:
+def _description(fault: FaultPart) -> str:
     unit, amount = fault.first
     when = f"at {amount:g} s" if unit == "seconds" else f"after {amount:,.0f} {unit}"
     since = " after the previous entry is in force" if fault.when else ""

@@ -1,4 +1,4 @@
-"""Overrides: --set path=value, laid over a scenario's tables before they are checked."""
+"""Lays --set path=value over a scenario's tables before they are checked."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def whole(path: str) -> str:
 
 
 def misplaced(path: str, value: Any) -> str | None:
-    """Why a path that lacks its section, or a demand without quotes, sets nothing, with what would;
+    """Why a path without its section, or a demand without quotes, sets nothing, with the remedy;
     None for any other."""
     text, begin = kafka_text(value), path.partition(".")[0]
     for role in ROLES:
@@ -63,7 +63,7 @@ def misplaced(path: str, value: Any) -> str | None:
 
 
 def parse_value(text: str, path: str = "") -> Any:
-    """A value as TOML has it; what is none there, and a release, is plain text."""
+    """A value as TOML reads it; a release, or what is no TOML, is plain text."""
     if path == RELEASE:
         return text.strip().strip("\"'")
     try:

@@ -1,4 +1,4 @@
-"""From what the user asked for to the first run.json: decided before anything starts.
+"""Turns the user's request into the first run.json: decides everything before anything starts.
 
 Pure but for reading files: the same scenario, settings and seed give the same plan and the same
 configurations. `show` prints the result, `run` stores it and carries it out.
@@ -65,13 +65,13 @@ class Request:
     kafka_home: Path | None = None
     time_limit_s: float | None = None
     keep: bool = False
-    unpinned: bool = False  # whether a release may be run that nobody tried here
-    allow: tuple[str, ...] = ()  # clusters that are not ours, and may be hit all the same
+    unpinned: bool = False  # allow a release that was never tried here
+    allow: tuple[str, ...] = ()  # foreign clusters that faults may hit
 
     def of(self, cell: Place, number: int, given: Mapping[str, Any]) -> Request:
-        """The same for a cell of a matrix, in its run of that number, with what is set besides."""
-        told = {**given, **cell.settings}
-        return replace(self, scenario=cell.scenario, seed=self.seed + number, settings=told)
+        """The request for a cell of a matrix, in its run of that number, with further settings."""
+        settings = {**given, **cell.settings}
+        return replace(self, scenario=cell.scenario, seed=self.seed + number, settings=settings)
 
     @property
     def files(self) -> dict[str, Path]:
@@ -95,11 +95,11 @@ FILE_OPTIONS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """Everything that is known before a run begins; `record` is what run.json starts with."""
+    """All decisions before a run begins; run.json starts with `record`."""
 
     record: RunRecord
     notes: tuple[str, ...]
-    set_demands: frozenset[str]  # the demands that --set names: judged whatever files are given
+    set_demands: frozenset[str]  # the demands of --set: judged whatever files are given
 
     @property
     def scenario(self) -> Scenario:
@@ -108,7 +108,7 @@ class Prepared:
 
     @property
     def layers(self) -> list[str]:
-        """Where each setting of the clients comes from, a line for each kind of client."""
+        """The origin of each client setting, a line for each kind of client."""
         work = self.scenario.workload
         return [
             f"{role}: {by_layer(self.record.layers.get(role, {}), config)}"
@@ -116,7 +116,7 @@ class Prepared:
         ]
 
     def without_demand(self, name: str, why: str) -> Prepared:
-        """The same, with one demand shown instead of judged."""
+        """The same with one demand shown instead of judged."""
         demands = dict(self.scenario.expect)
         shown = {**self.record.shown_demands, name: demands.pop(name)}
         scenario = self.scenario.model_copy(update={"expect": demands})
@@ -137,7 +137,7 @@ def prepare(request: Request) -> Prepared:
             f"--backend {request.backend}: unknown; choose one of {', '.join(BACKENDS)}"
         )
     settings, picked = _settings_with_home(request)
-    own = file.opened(request.scenario, settings)
+    own = file.open_scenario(request.scenario, settings)
     _check_release(request, own)
     files, of_files = _files(request, own)
     laid = lay(own, files)
@@ -165,7 +165,7 @@ def prepare(request: Request) -> Prepared:
             backend=request.backend,
             command=command_line(request),
             plan=steps,
-            node_settings=NodeSettings(**effective(_set_of_nodes(resolved))),
+            node_settings=NodeSettings(**effective(_own_node_settings(resolved))),
             differences=_differences(producer, consumer),
             layers=laid.origins,
             shown_demands=dict(laid.shown_demands),
@@ -184,13 +184,13 @@ def prepare(request: Request) -> Prepared:
     )
 
 
-def _set_of_nodes(scenario: Scenario) -> ClusterSettings:
-    """What it sets of its nodes, without what the workload's reads ask for."""
+def _own_node_settings(scenario: Scenario) -> ClusterSettings:
+    """The scenario's settings of its nodes, without those that the workload's reads need."""
     return replace(settings_of(scenario), server=scenario.cluster.server)
 
 
 def _length_notes(chosen: Scenario, steps: Sequence[Step]) -> list[str]:
-    """That the load goes on for the plan's sake, where it does."""
+    """A note if the plan makes the load longer."""
     work = chosen.workload
     lasts_s = plan.lasts_s(steps, work.rate * work.producers)
     if work.kind != "stream" or lasts_s <= work.duration_s:
@@ -201,7 +201,7 @@ def _length_notes(chosen: Scenario, steps: Sequence[Step]) -> list[str]:
     ]
 
 
-def _files(request: Request, own: file.Opened) -> tuple[Files, tuple[str, ...]]:
+def _files(request: Request, own: file.Source) -> tuple[Files, tuple[str, ...]]:
     """The user's own files, and notes on them. Raises ScenarioError."""
     shape, backend = own.shape(), BACKENDS[request.backend]
     own_jars = request.kafka_home if backend.image is None else None
@@ -216,15 +216,14 @@ def _files(request: Request, own: file.Opened) -> tuple[Files, tuple[str, ...]]:
 
 
 def _foreign(request: Request, shape: Scenario) -> bool:
-    """Whether the cluster is somebody's."""
+    """Whether the cluster belongs to somebody else."""
     return Foreign in BACKENDS[request.backend].capabilities(shape)
 
 
 def _settings_with_home(request: Request) -> tuple[Mapping[str, Any], list[str]]:
-    """What is set on top, with the release of the user's own build, where there is one, and the
-    mode that a file of its brokers is for, where nobody names one; notes. Raises ScenarioError for
-    a folder that is no Kafka; a Kafka that was not fetched is no wrong argument.
-    """
+    """The settings, with the release of the user's own build if there is one and, if the scenario
+    names no mode, the mode of the brokers' file; notes. Raises ScenarioError for a folder that is
+    no Kafka, but not for a Kafka that was not fetched."""
     if request.kafka_home is None:
         return request.settings, []
     try:
@@ -236,7 +235,7 @@ def _settings_with_home(request: Request) -> tuple[Mapping[str, Any], list[str]]
         return settings, []
     try:
         mode = mode_of_file(request.server_properties, home.version)
-    except ConfigFileError:  # which is told with all that is wrong
+    except ConfigFileError:  # reported later, with all that is wrong
         mode = None
     if mode is None:
         return settings, []
@@ -244,7 +243,7 @@ def _settings_with_home(request: Request) -> tuple[Mapping[str, Any], list[str]]
     return {**settings, "cluster.metadata": mode}, [note]
 
 
-def _check_release(request: Request, own: file.Opened) -> None:
+def _check_release(request: Request, own: file.Source) -> None:
     """Refuse a release that nobody tried here and nobody allowed."""
     allowed = request.kafka_home is not None or request.unpinned
     if not allowed and (why := unpinned(own.shape().cluster.release)):
@@ -262,7 +261,7 @@ def _differences(
 
 
 def time_limit_s(chosen: Scenario, steps: Sequence[Step]) -> float:
-    """How long a run may take in all: generous, but never for ever."""
+    """How long a run may take in all: generous, but finite."""
     work = chosen.workload
     load = work.rounds * ROUND_S if work.kind == "write-read" else work.duration_s
     faults = sum(step.for_s + FAULT_S for step in steps)
@@ -270,12 +269,12 @@ def time_limit_s(chosen: Scenario, steps: Sequence[Step]) -> float:
     return SET_UP_S + load + faults + send + FINAL_READ_S
 
 
-# What `[check]` asks of a backend.
+# What `[check]` needs of a backend.
 _CHECK_NEEDS = {"replicas": Dumps, "watermarks": Disks}
 
 
 def _check_capabilities(request: Request, chosen: Scenario) -> None:
-    """Refuse, before a node starts, what the backend's cluster will not be able to do."""
+    """Refuse, before a node starts, what the backend's cluster cannot do."""
     backend, where = BACKENDS[request.backend], f"the backend {request.backend}"
     able = backend.capabilities(chosen)
     for key, need in _CHECK_NEEDS.items():
@@ -291,15 +290,15 @@ def _check_capabilities(request: Request, chosen: Scenario) -> None:
         )
     drawn = chosen.mixed.faults if chosen.mixed else ()
     for fault in (*chosen.faults, *drawn):
-        if why := _not_there(fault, chosen, backend, where):
+        if why := _unavailable(fault, chosen, backend, where):
             raise ScenarioError(f"{request.scenario}: {why}")
-    if why := _excluded((*chosen.faults, *drawn), chosen, backend, where):
+    if why := _exclusion((*chosen.faults, *drawn), chosen, backend, where):
         raise ScenarioError(f"{request.scenario}: {why}")
 
 
-def _not_there(fault: FaultPart, chosen: Scenario, backend: Backend, where: str) -> str | None:
-    """Why an entry cannot be carried out there, whether its verb needs more or its target is
-    nobody's; what is done to workers asks nothing of the cluster."""
+def _unavailable(fault: FaultPart, chosen: Scenario, backend: Backend, where: str) -> str | None:
+    """Why an entry cannot be carried out there: its verb needs more, or its target does not exist.
+    Faults at workers need nothing of the cluster."""
     target, hits = target_of(fault.target, setting_of(chosen)), backend.hits(chosen)
     if target is None or target.kind not in hits:
         return f"{fault.target} cannot be a target on {where}, only a {' or a '.join(sorted(hits))}"
@@ -314,11 +313,11 @@ def _not_there(fault: FaultPart, chosen: Scenario, backend: Backend, where: str)
     )
 
 
-def _excluded(
+def _exclusion(
     faults: Sequence[FaultPart], chosen: Scenario, backend: Backend, where: str
 ) -> str | None:
-    """Why these faults cannot be in one scenario there: each wants nodes started in a way that
-    leaves no room for another's. What may be drawn counts, whichever seed."""
+    """Why these faults cannot be in one scenario there: they need nodes started in different ways.
+    Counts all that may be drawn, with any seed."""
     first: dict[str, str] = {}  # the verb that asks for a way first
     for verb, _ in plan.hitting_nodes(faults, setting_of(chosen)):
         if verb.prepares in backend.exclusive:
@@ -352,14 +351,14 @@ def command_line(request: Request) -> str:
 
 
 def _toml(value: Any) -> str:
-    """As `overrides.parse_override` reads it; plain text needs no quotes there, but in a list."""
+    """The text that `overrides.parse_override` reads back; plain text needs no quotes."""
     return str(value) if isinstance(value, str) else _inline(value)
 
 
 def _inline(value: Any) -> str:
-    """A TOML value within a line; what JSON writes of texts, numbers and booleans is TOML too."""
+    """A TOML value in one line; JSON's texts, numbers and booleans are TOML too."""
     if isinstance(value, dict):
-        pairs = (f"{json.dumps(key)} = {_inline(each)}" for key, each in value.items())
+        pairs = (f"{json.dumps(key)} = {_inline(item)}" for key, item in value.items())
         return "{ " + ", ".join(pairs) + " }"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_inline, value)) + "]"

@@ -1,11 +1,9 @@
-"""Rules of a scenario: what cannot be, each with its remedy.
+"""Rules of a scenario: what is impossible, each with its remedy.
 
-Pure functions from a scenario to sentences; any of them refuses the file.
+Pure functions from a scenario to sentences; any sentence refuses the file.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 from harness.clients import defaults
 from harness.cluster import broker_limits
@@ -14,7 +12,7 @@ from harness.model.client_settings import acks_of, by_one_name
 from harness.model.scenario import FaultPart, Scenario, WorkloadPart
 from harness.model.spelling import did_you_mean
 from harness.model.worker_kinds import can_be_hit, has_group, kind_named
-from harness.nemesis.target import Setting, Target
+from harness.nemesis.target import Setting
 from harness.nemesis.targets import TARGETS, target_of
 from harness.nemesis.verbs import VERBS
 from harness.scenario.entries import entry_name
@@ -23,8 +21,7 @@ from harness.scenario.kafka.refused import release_problems
 from harness.scenario.overlaps import contradictions
 from harness.scenario.timing import problems_of_times, timing_problems
 
-# What can be demanded of a consumer group alone, and of that only where its members say themselves
-# what to commit (analysis.checks.groups).
+# Demands on a consumer group whose members themselves say what to commit (analysis.checks.groups).
 OF_COMMITS = frozenset({"commit-back", "zombie-commit"})
 OF_TRANSACTIONS = frozenset(
     {"uncommitted-read", "torn", "hanging-transaction", "circular-flow", "stable-back"}
@@ -35,7 +32,7 @@ OF_TRANSFORMERS = frozenset({"no-output", "two-outputs"})
 
 
 def problems(scenario: Scenario) -> list[str]:
-    """Everything about it that cannot be, the first of which is enough to refuse it."""
+    """Everything impossible about it; the first is enough to refuse it."""
     return [
         *_cluster_problems(scenario),
         *_secret_problems(scenario),
@@ -87,7 +84,7 @@ def _cluster_problems(scenario: Scenario) -> list[str]:
 
 
 def _replica_problems(scenario: Scenario) -> list[str]:
-    """Numbers of replicas that the topic, or one of Kafka's own that is used, cannot have."""
+    """Numbers of replicas that the topic, or one of Kafka's own topics in use, cannot have."""
     cluster, topic, work = scenario.cluster, scenario.topic, scenario.workload
     problems = []
     of_nodes = {
@@ -100,16 +97,16 @@ def _replica_problems(scenario: Scenario) -> list[str]:
         if minimum is not None and not str(minimum).isdecimal():
             problems.append(f"{where}.{MINIMUM} is {minimum!r}, not a whole number")
         elif minimum is not None and int(minimum) > topic.replication_factor:
-            told = f"{where}.{MINIMUM} is {minimum} but topic.replication_factor is "
+            begin = f"{where}.{MINIMUM} is {minimum} but topic.replication_factor is "
             if keys is topic.config or MINIMUM not in topic.config:
                 problems.append(
-                    f"{told}{topic.replication_factor}: no send with acks=all could ever succeed"
+                    f"{begin}{topic.replication_factor}: no send with acks=all could ever succeed"
                 )
     used = {
         "offsets.topic": has_group(work),
         "transaction.state.log": "transactional.id" in work.producer,
     }
-    for name in (each for each, needed in used.items() if needed):
+    for name in (prefix for prefix, needed in used.items() if needed):
         key = f"{name}.replication.factor"
         replicas = str(cluster.of_brokers.get(key, 1))
         if replicas.isdecimal() and int(replicas) > cluster.brokers:
@@ -148,10 +145,10 @@ def _transaction_problems(scenario: Scenario) -> list[str]:
     if consumer.get("isolation.level") != "read_uncommitted":
         return []
     return [
-        f'expect.{each}: set workload.consumer."isolation.level" = "read_committed", or aborted '
+        f'expect.{demand}: set workload.consumer."isolation.level" = "read_committed", or aborted '
         "transactions are read, too"
-        for each in ("torn", "stable-back")
-        if each in asked
+        for demand in ("torn", "stable-back")
+        if demand in asked
     ]
 
 
@@ -210,15 +207,15 @@ def _group_problems(scenario: Scenario) -> list[str]:
     if made and not work.transformers:
         return [f"expect.{made[0]}: set workload.transformers, or nobody makes anything of records"]
     return [
-        f'expect.{each}: with workload.commit = "auto" nobody knows when a commit was begun; '
+        f'expect.{demand}: with workload.commit = "auto" nobody knows when a commit was begun; '
         'set it to "after" or "before"'
-        for each in asked
-        if work.commit == "auto" and each in OF_COMMITS
+        for demand in asked
+        if work.commit == "auto" and demand in OF_COMMITS
     ]
 
 
 def _members_problem(work: WorkloadPart) -> str | None:
-    """Why there cannot be such a group; None: nothing."""
+    """Why such a group cannot exist; None: no reason."""
     for key in ("group_consumers", "transformers"):
         if getattr(work, key) and work.kind != "stream":
             return f'workload.{key}: only kind = "stream" has a group'
@@ -231,7 +228,7 @@ def _members_problem(work: WorkloadPart) -> str | None:
 
 
 def _commit_problem(work: WorkloadPart) -> str | None:
-    """Why members cannot commit in this way; None: nothing."""
+    """Why members cannot commit in this way; None: no reason."""
     if work.commit == "transaction" and not work.transformers:
         return (
             'workload.commit: with "transaction" offsets go with outputs: set '
@@ -286,8 +283,8 @@ def _check_problems(scenario: Scenario) -> list[str]:
 def _fault_problems(scenario: Scenario) -> list[str]:
     problems = []
     drawn = scenario.mixed.faults if scenario.mixed else ()
-    entries = [("faults", *each) for each in enumerate(scenario.faults)]
-    entries += [("mixed.faults", *each) for each in enumerate(drawn)]
+    entries = [("faults", *entry) for entry in enumerate(scenario.faults)]
+    entries += [("mixed.faults", *entry) for entry in enumerate(drawn)]
     for section, number, fault in entries:
         where = entry_name(section, number, fault)
         if fault.verb not in VERBS:
@@ -308,7 +305,7 @@ def _fault_problems(scenario: Scenario) -> list[str]:
 
 
 def _until_problems(fault: FaultPart, work: WorkloadPart) -> list[str]:
-    """Why what is awaited before it is healed can never come: at most one reason."""
+    """Why the event that ends it can never come: at most one reason."""
     if fault.until != "partitions-moved":
         return []
     kind = kind_named(fault.target)
@@ -334,17 +331,13 @@ def target_problems(fault: FaultPart, scenario: Scenario) -> list[str]:
     if target.kind not in verb.hits:
         kinds = " or ".join(f"a {role}" for role in sorted(verb.hits))
         return [f"target: {verb.name} does not apply to {target.name}, only to {kinds}"]
-    return [f"verb: {verb.name}: {why}" for why in _impossible(fault, setting, target) if why]
-
-
-def _impossible(fault: FaultPart, setting: Setting, target: Target) -> Iterator[str | None]:
-    verb = VERBS[fault.verb]
-    if not verb.problems(fault.options):  # which are told by themselves
-        yield verb.impossible(setting, target, verb.options.of(fault.options))
+    if not verb.problems(fault.options):  # these are reported by themselves
+        why = verb.impossible(setting, target, verb.options.of(fault.options))
+    return [f"verb: {verb.name}: {why}"] if why else []
 
 
 def setting_of(scenario: Scenario) -> Setting:
-    """What targets and verbs ask of a scenario."""
+    """The facts of a scenario that targets and verbs depend on."""
     work, cluster, topic = scenario.workload, scenario.cluster, scenario.topic
     pods = scenario.backend.kubernetes.attach.selectors
     beside_zookeeper = cluster.has_zookeeper and not pods.controllers

@@ -1,5 +1,5 @@
-"""A scenario's times: when its faults are due, what is unclear, and what would come after the load;
-and those of its clients that its brokers would refuse."""
+"""Checks a scenario's times: faults without a clear time or due after the load, and client times
+that brokers would refuse."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.model.worker_kinds import has_group
 
 
 def timing_problems(fault: FaultPart, workload: WorkloadPart, *, first: bool) -> list[str]:
-    """Why an entry can never be due as it says; at most one reason. `first`: there is none before
+    """Why an entry can never be due as it says; at most one reason. `first`: no entry is before
     it."""
     return _unclear(fault, first=first) or _too_late(fault, workload)
 
@@ -54,7 +54,7 @@ def _too_late(fault: FaultPart, workload: WorkloadPart) -> list[str]:
     return []
 
 
-# What brokers take from clients, where nobody says otherwise.
+# Brokers' default limits for clients.
 _LIMITS = {
     "group.min.session.timeout.ms": SESSIONS_MS[0],
     "group.max.session.timeout.ms": SESSIONS_MS[1],
@@ -74,7 +74,7 @@ def problems_of_times(scenario: Scenario) -> list[str]:
         ]
     if "transactional.id" in work.producer:
         asked += [("producer", "transaction.timeout.ms", "transaction.max.timeout.ms", "above")]
-    found = []
+    problems = []
     for role, key, limit, side in asked:
         unsaid = client_default(role, key, JAVA)
         texts = (
@@ -84,8 +84,8 @@ def problems_of_times(scenario: Scenario) -> list[str]:
         if all(text.isdecimal() for text in texts):
             value, bound = map(int, texts)
             if value < bound if side == "below" else value > bound:
-                found.append(
+                problems.append(
                     f"workload.{role}: {key} is {value}, {side} the brokers' {limit}, {bound}: no "
                     "broker would take it: change one of them"
                 )
-    return found
+    return problems

@@ -1,4 +1,4 @@
-"""What is done once a machine: install, examine the host, make images.
+"""Sets a machine up, once: installs, examines the host, makes images.
 
 `install` and what it imports need no package.
 """

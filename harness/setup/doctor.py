@@ -1,16 +1,15 @@
-"""What this host can and cannot do, found by doing it, and the remedy for what it cannot.
+"""Finds out what this host can and cannot do by trying it, with the remedy for what it cannot.
 
-Whatever a run would do to the kernel is done once here, in private namespaces of its own that
-vanish with the probe: nothing is concluded from version numbers, and nothing is left behind.
-
-    host_finding.py  what each thing found is, and how it is shown
-    resources.py     cores, memory and disk
+It does once whatever a run would do to the kernel, in private namespaces that vanish with the
+probe: it concludes nothing from version numbers, and leaves nothing behind. Too few cores, memory
+or disk only make runs slow, or end them.
 """
 
 from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -28,14 +27,15 @@ from harness.host.machine import HostError
 from harness.host.namespaces import UNSHARE
 from harness.model.sections.kafka_releases import default_metadata
 from harness.setup.host_finding import FASTER, FAULTS, LOCAL, TESTS, HostFinding, Status
-from harness.setup.resources import resources
 
 PROBE_TIMEOUT_S = 20
+GIB = 1024**3
 SET_UP = "kafka-harness setup"
 
 
 def examine(user_home: Path | None = None) -> list[HostFinding]:
-    """Everything, in the order in which a user should fix it. `user_home`: as in --kafka-home."""
+    """All findings, in the order in which a user should fix them. `user_home`: as in
+    --kafka-home."""
     return [
         *programs(),
         java(),
@@ -47,9 +47,6 @@ def examine(user_home: Path | None = None) -> list[HostFinding]:
         docker_backend(),
         kubernetes_backend(),
     ]
-
-
-# --- programs
 
 
 def programs() -> list[HostFinding]:
@@ -68,21 +65,21 @@ def _program(name: str, need: str) -> HostFinding:
 def java() -> HostFinding:
     """A Java that Kafka 3.9 and PySpark run on."""
     try:
-        found = find_java()
+        runtime = find_java()
     except HostError as error:
         remedy = system_packages.install_command(["java"])
         return HostFinding(name="Java", status="missing", detail=str(error), remedy=remedy)
-    return HostFinding(name="Java", status="ok", detail=f"{found.version}, {found.path}")
+    return HostFinding(name="Java", status="ok", detail=f"{runtime.version}, {runtime.path}")
 
 
 def browser() -> HostFinding:
     """A Chromium with its driver, in which the tests open the report."""
-    found = [
+    programs_ = [
         next(filter(None, map(system_packages.program, names)), None)
         for names in (system_packages.BROWSERS, system_packages.BROWSER_DRIVERS)
     ]
-    if all(found):
-        detail = ", ".join(map(str, found))
+    if all(programs_):
+        detail = ", ".join(map(str, programs_))
         return HostFinding(name="Chromium", status="ok", detail=detail, needed_for=TESTS)
     remedy = system_packages.install_command(["browser", "browser-driver"])
     return HostFinding(
@@ -95,7 +92,7 @@ def browser() -> HostFinding:
 
 
 def docker_backend() -> HostFinding:
-    """The Docker engine and compose, asked as a run asks them."""
+    """The Docker engine and compose, called as a run calls them."""
 
     def ask() -> str:
         version, words = engine.Engine(engine.connect(), "").version, compose.command()
@@ -105,7 +102,8 @@ def docker_backend() -> HostFinding:
 
 
 def kubernetes_backend() -> HostFinding:
-    """The API server of the kubeconfig's current context and kustomize, asked as a run asks."""
+    """The API server of the kubeconfig's current context and kustomize, called as a run calls
+    them."""
 
     def ask() -> str:
         from harness.cluster.kubernetes.api import Api, configuration  # noqa: PLC0415
@@ -125,11 +123,8 @@ def _backend(name: str, lacks: str | None, ask: Callable[[], str]) -> HostFindin
     return HostFinding(name=name, status=status, detail=detail, needed_for=f"the {name} backend")
 
 
-# --- the kernel
-
-
 def namespaces() -> HostFinding:
-    """The private namespaces of a run, made by the very command line that a run uses."""
+    """The private namespaces of a run, made by the command line that a run uses."""
     try:
         made = _inside("test $$ = 1 && test -d /proc/1 && test $(id -u) = 0")
     except OSError as error:
@@ -185,7 +180,7 @@ def why_no_namespaces(
     return f"{complaint}: {reason}", remedy
 
 
-# What a probe does inside private namespaces, where it is root and alone.
+# Commands of the probes, which are root and alone in private namespaces.
 _NETWORK = (
     "mount -t tmpfs tmpfs /run && mkdir /run/netns && ip netns add n "
     "&& ip link add br0 type bridge "
@@ -315,9 +310,6 @@ def _in_chroot() -> bool:
         return False
 
 
-# --- Kafka
-
-
 def kafka(user_home: Path | None = None) -> list[HostFinding]:
     """Kafka's jars, whole and unchanged, and the archives that make its nodes start faster."""
     try:
@@ -353,11 +345,46 @@ def _archives(home: kafka_home.KafkaHome) -> list[HostFinding]:
     ]
 
 
+def resources() -> list[HostFinding]:
+    """Cores, memory and disk: too little of one makes runs slow, or ends them."""
+    cores = len(os.sched_getaffinity(0))
+    memory = _memory_available()
+    disk = shutil.disk_usage(Path.cwd()).free
+    return [
+        _enough("cores", cores, 2, "", "an overloaded host causes gaps that are not Kafka's"),
+        _enough("free memory", memory / GIB, 2, " GiB", "six nodes take 1 GiB, the check another"),
+        _enough("free disk", disk / GIB, 2, " GiB", "histories and logs are kept with each run"),
+    ]
+
+
+def _enough(name: str, have: float, want: float, unit: str, why: str) -> HostFinding:
+    if have >= want:
+        return HostFinding(name=name, status="ok", detail=f"{have:.3g}{unit}")
+    return HostFinding(
+        name=name,
+        status="warning",
+        detail=f"{have:.3g}{unit}, and {why}",
+        remedy=f"provide at least {want:g}{unit}",
+    )
+
+
+def _memory_available() -> int:
+    """Bytes that are available by the kernel and by this process's cgroup."""
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    available = next(int(line.split()[1]) * 1024 for line in lines if "MemAvailable" in line)
+    try:
+        limit = int(Path("/sys/fs/cgroup/memory.max").read_text())
+        used = int(Path("/sys/fs/cgroup/memory.current").read_text())
+    except (OSError, ValueError):  # no limit, or another kind of cgroup
+        return available
+    return min(available, limit - used)
+
+
 ASPECTS: dict[str, Callable[[], HostFinding]] = {"namespaces": namespaces, "java": java}
 
 
 def main(argv: Sequence[str]) -> int:
-    """Set-up's question: one aspect's reason and remedy, exit 0 if there is nothing to fix."""
+    """Answer set-up's question about one aspect: reason and remedy, or exit 0 if all is well."""
     finding = ASPECTS[argv[0]]()
     if finding.status == "ok":
         return 0

@@ -1,4 +1,5 @@
-"""The harness's own image, for runs inside a Kubernetes cluster, made without a container registry.
+"""Makes the harness's own image, for runs inside a Kubernetes cluster, without a container
+registry.
 
     kafka-harness harness-image [--wheel FILE]
 
@@ -7,7 +8,7 @@
        own is built where this is a checkout; elsewhere it is the file that it was installed from
     3. imported, and built into IMAGE without a network (images/harness/Dockerfile)
 
-The entry point of the image, which k8s/nightly.yaml uses, is the command itself.
+The image's entry point, which k8s/nightly.yaml uses, is the command itself.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ GLIBC = ("manylinux2014", "manylinux_2_28")  # that the suite has, as wheels nam
 
 
 def make(say: Say, wheel: Path | None = None) -> str:
-    """Make the image anew, of that wheel of the harness; its name. Raises ClusterError,
+    """Make the image anew from that wheel of the harness, and return its name. Raises ClusterError,
     KafkaHomeError."""
     client = kafka_image.engine()
     with tempfile.TemporaryDirectory() as folder:
@@ -61,17 +62,17 @@ def make(say: Say, wheel: Path | None = None) -> str:
 
 
 def _own_wheel(given: Path | None, folder: Path) -> Path:
-    """The harness's own wheel, brought into the folder."""
+    """The harness's own wheel, copied or built into the folder."""
     if given is None and not INSTALLED:
         _pip("wheel", "--no-deps", "--wheel-dir", str(folder), str(ROOT))
         return next(folder.glob("*.whl"))
     if given is None:
         direct_url = metadata.distribution("kafka-harness").read_text("direct_url.json")
-        given = installed_from(direct_url)
+        given = wheel_of_install(direct_url)
     return Path(shutil.copy(given, folder))
 
 
-def installed_from(direct_url: str | None) -> Path:
+def wheel_of_install(direct_url: str | None) -> Path:
     """The wheel file of an installation, as pip, pipx and uv record it (PEP 610). Raises
     ClusterError where none is recorded or it is gone."""
     url = urlsplit(str(json.loads(direct_url or "{}").get("url", "")))
@@ -85,19 +86,20 @@ def installed_from(direct_url: str | None) -> Path:
 
 
 def distribution_in(wheel: Path) -> metadata.Distribution:
-    """What a wheel of the harness says of itself. Raises ClusterError where it is none."""
-    found = next(iter(metadata.distributions(path=[str(wheel)])), None)
-    if found is None or found.metadata["Name"] != "kafka-harness":
+    """The metadata of the harness's wheel. Raises ClusterError for another file."""
+    distribution = next(iter(metadata.distributions(path=[str(wheel)])), None)
+    if distribution is None or distribution.metadata["Name"] != "kafka-harness":
         raise ClusterError(
             f"{wheel.name} is no wheel of kafka-harness: give --wheel the file that it was "
             "installed from"
         )
-    return found
+    return distribution
 
 
 def _fetch_wheels(folder: Path, requirements: Sequence[str]) -> None:
-    """Wheels for the image's Python. PySpark is published as source alone, but runs anywhere."""
-    spark = [each for each in requirements if each.startswith("pyspark")]
+    """Fetch wheels for the image's Python. PySpark is published as source only, but runs
+    anywhere."""
+    spark = [requirement for requirement in requirements if requirement.startswith("pyspark")]
     _pip("wheel", "--no-deps", "--wheel-dir", str(folder), *spark)
     systems = [f"--platform={libc}_{platform.machine()}" for libc in GLIBC]
     _pip(

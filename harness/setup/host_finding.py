@@ -1,4 +1,4 @@
-"""What is found on a host, one thing that a run may need at a time, and how a user is shown it.
+"""One finding on a host for each thing that a run may need, and its table for the user.
 
     ok            can be done
     missing       cannot be done, and what `needed_for` names will not work until it can
@@ -48,15 +48,15 @@ def can_run(findings: Sequence[HostFinding]) -> bool:
 
 
 def render(findings: Sequence[HostFinding], apart: str = "\n") -> Table:
-    """The findings as a table; purpose and remedy only where there is something to fix, and
-    `apart` from what was found."""
+    """The findings as a table; with purpose and remedy, separated by `apart`, only where something
+    needs a fix."""
     table = Table(box=None, pad_edge=False, show_header=False)
     for keep in (True, True, False):
         table.add_column(overflow="fold", no_wrap=keep)
     for finding in findings:
-        found = Text(finding.detail)
+        text = Text(finding.detail)
         if finding.status != "ok":
-            found.append(f"{apart}needed for {finding.needed_for}", style="dim")
-            found.append(f"{apart}{finding.remedy}" if finding.remedy else "", style="bold")
-        table.add_row(finding.name, Text(finding.status, style=_STYLE[finding.status]), found)
+            text.append(f"{apart}needed for {finding.needed_for}", style="dim")
+            text.append(f"{apart}{finding.remedy}" if finding.remedy else "", style="bold")
+        table.add_row(finding.name, Text(finding.status, style=_STYLE[finding.status]), text)
     return table

@@ -1,8 +1,7 @@
-"""Installs whatever a run needs and does not have yet; then says nothing.
+"""Installs whatever a run needs and lacks; a complete set-up prints nothing.
 
-Every step looks first whether it is done, so a second call takes a moment and changes nothing.
-Two calls at once do not disturb each other, and the next call continues one that was killed
-half-way.
+Every step first checks whether it is done, so a second call takes a moment and changes nothing. Two
+calls at once do not disturb each other, and the next call continues one that was killed.
 
     kafka-harness setup    wherever it is installed: system packages, Kafka's jars, class archives
     scripts/setup          of a checkout: .venv too. Exit 0: ready. Exit 1: the last lines name
@@ -12,8 +11,8 @@ half-way.
     --tests                what only some tests need, too, as far as it is to be had: without it
                            these are skipped
 
-`scripts/setup` starts this before there is a virtual environment: standard library only, and so
-are the modules that it imports.
+`scripts/setup` starts this before there is a virtual environment, so this and the modules that it
+imports use the standard library only.
 """
 
 from __future__ import annotations
@@ -59,12 +58,12 @@ _say = partial(print, flush=True)
 
 
 class SetUpError(HostError):
-    """What stops set-up, with the command that helps."""
+    """The reason that stops set-up, with the command that helps."""
 
 
 def set_up() -> None:
-    """Bring what a run needs beside the Python packages, which are here: this is one of them.
-    Raises SetUpError, KafkaHomeError."""
+    """Set up what a run needs besides the installed Python packages. Raises SetUpError,
+    KafkaHomeError."""
     _install_system_packages()
     _prepare(Path(sys.executable))
     _train_spark(Path(sys.executable))
@@ -81,7 +80,7 @@ def set_up_checkout() -> None:
 
 
 def set_up_python() -> None:
-    """A checkout's .venv, and nothing of the system. Raises SetUpError."""
+    """Set up a checkout's .venv, and nothing of the system. Raises SetUpError."""
     if _is_stamped(STAMP):
         return
     with _alone():
@@ -92,7 +91,7 @@ def set_up_python() -> None:
 
 
 def set_up_tests() -> None:
-    """What a run needs, and what only some tests need if it is to be had. Raises SetUpError,
+    """Set up what a run needs, and what only some tests need as far as possible. Raises SetUpError,
     KafkaHomeError."""
     set_up_checkout()
     _install_for_tests()
@@ -115,7 +114,7 @@ def _prepare(python: Path) -> None:
 
 
 def _install_system_packages() -> None:
-    """What a run needs; without it there is none."""
+    """Install what every run needs."""
     if not system_packages.missing():
         return
     with _alone():
@@ -126,7 +125,7 @@ def _install_system_packages() -> None:
 
 
 def _install_for_tests() -> None:
-    """What only some tests need: what cannot be installed is told, and stops nothing."""
+    """Install what only some tests need; a line names what cannot be installed."""
     if not system_packages.missing_for_tests():
         return
     with _alone():
@@ -141,7 +140,7 @@ def _install_for_tests() -> None:
 
 
 def _install(needs: Sequence[str]) -> None:
-    """Raises SetUpError where apt may not be used, or cannot."""
+    """Install packages for these needs. Raises SetUpError where apt may not be used, or fails."""
     if not needs:
         return
     privilege = _apt_privilege()
@@ -153,7 +152,7 @@ def _install(needs: Sequence[str]) -> None:
 
 
 def apt_install(names: Sequence[str], privilege: Sequence[str] = ()) -> None:
-    """Have apt install packages. Raises SetUpError with its output."""
+    """Install packages with apt. Raises SetUpError with its output."""
     # RUNLEVEL=1: no package starts a service; the tests run the Docker engine by themselves.
     apt = [*privilege, "env", "DEBIAN_FRONTEND=noninteractive", "RUNLEVEL=1", "apt-get", "-qq"]
     apt += ["-o", "DPkg::Lock::Timeout=300"]  # another apt may be running
@@ -165,7 +164,8 @@ def apt_install(names: Sequence[str], privilege: Sequence[str] = ()) -> None:
 
 
 def _apt_privilege() -> list[str] | None:
-    """The words before apt-get: none for root, sudo where it asks nothing; None if we may not."""
+    """The words before apt-get: none for root, sudo if it asks nothing; None if neither is
+    possible."""
     if system_packages.package_manager() != "apt-get":
         return None
     if os.getuid() == 0:
@@ -205,7 +205,7 @@ def _install_python_packages() -> None:
 
 
 def _wanted() -> str:
-    """What .venv must be made of; with other requirements or another place, pip is asked again."""
+    """A digest of what .venv must be made of; when it changes, pip runs again."""
     files = (ROOT / "pyproject.toml", *REQUIREMENTS)
     made_of = [*(file.read_text() for file in files), str(ROOT)]
     return hashlib.sha256("\n".join(made_of).encode()).hexdigest()
@@ -219,22 +219,22 @@ def _is_stamped(stamp: Path) -> bool:
 
 
 def _check_namespaces(python: Path) -> None:
-    """Whether a run's namespaces can be made here; the doctor knows why not."""
+    """Raise SetUpError with the doctor's reason if a run's namespaces cannot be made here."""
     if _run([*UNSHARE, "true"]).returncode != 0:
-        found = _run([str(python), "-P", "-m", "harness.setup.doctor", "namespaces"])
-        raise SetUpError(found.stdout.strip())
+        answer = _run([str(python), "-P", "-m", "harness.setup.doctor", "namespaces"])
+        raise SetUpError(answer.stdout.strip())
 
 
 def _fetch(python: Path, *module: str) -> None:
-    """Jars and class archives, unless they are in the cache; its progress is for the user."""
+    """Fetch jars and make class archives that the cache lacks; the user sees the progress."""
     fetch = [str(python), "-P", "-u", *module]
     if subprocess.run(fetch, stdin=subprocess.DEVNULL, check=False).returncode != 0:
         raise SetUpError("jars could not be set up: see the lines above")
 
 
 def _make_actionlint() -> None:
-    """With a Go that is there; without one the test that needs it says so."""
-    go = next((each for each in _GO if each and Path(each).exists()), None)
+    """Make actionlint if a Go is installed; otherwise the test that needs it says so."""
+    go = next((path for path in _GO if path and Path(path).exists()), None)
     if go is None or ACTIONLINT.exists():
         return
     _say("making actionlint")
@@ -253,7 +253,7 @@ def _train_spark(python: Path) -> None:
 def _run(
     command: Sequence[str], environment: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run quietly, errors among the output; a program that is not there fails like any other."""
+    """Run quietly, errors among the output; a missing program fails like any other."""
     try:
         return subprocess.run(
             command,
@@ -272,7 +272,7 @@ LEVELS = {"": set_up_checkout, "--only-python": set_up_python, "--tests": set_up
 
 
 def main(argv: Sequence[str]) -> int:
-    """At most one argument: for what this sets up."""
+    """Set up the level that the argument names."""
     level = LEVELS.get(" ".join(argv))
     if level is None:
         sys.stderr.write(f"usage: scripts/setup [{' | '.join(filter(None, LEVELS))}]\n")
@@ -295,7 +295,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _say_cost(wall_s: float) -> None:
-    """What it took to install something; a look that found all there says nothing."""
+    """Print the cost of an installation; a call that found everything in place prints nothing."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     if wall_s > LOOK_S:
         _say(f"set-up took {wall_s:.0f} s, {used.ru_utime + used.ru_stime:.0f} CPU s")

@@ -1,4 +1,4 @@
-"""The image of the docker backend's nodes, made without a container registry.
+"""Makes the image of the docker backend's nodes, without a container registry.
 
     kafka-harness image [--kafka RELEASE] [--kafka-home DIR]        kafka-harness/kafka:RELEASE
 
@@ -8,8 +8,8 @@
     3. started once to make class archives, which make every later start faster
 
 One image serves as ZooKeeper, broker, controller and sidecar; its start script reads the variables
-of the public images. Whatever its release can keep its metadata in, it has class archives for.
-An image says in a label what it was made of: one of another recipe is made again.
+of the public images. It has class archives for every metadata mode of its release. A label says
+what an image was made of; one of another recipe is made again.
 """
 
 from __future__ import annotations
@@ -48,10 +48,11 @@ def image_of(home: KafkaHome) -> str:
 
 
 def make(home: KafkaHome, say: Say) -> str:
-    """Make the image, unless this engine has it; its name. Raises ClusterError, KafkaHomeError."""
+    """Make the image unless this engine has it, and return its name. Raises ClusterError,
+    KafkaHomeError."""
     client, name = engine(), image_of(home)
     recipe = recipe_of(modes_of(home.version))
-    if any(each.labels.get(RECIPE) == recipe for each in client.images.list(name)):
+    if any(image.labels.get(RECIPE) == recipe for image in client.images.list(name)):
         say(f"{name} exists already: to build it again, run `docker rmi {name}` first")
         return name
     base = import_base(client, BASE, root_filesystem(SUITE, PACKAGES, say), say)
@@ -73,14 +74,14 @@ def make(home: KafkaHome, say: Say) -> str:
 
 
 def recipe_of(modes: Sequence[str]) -> str:
-    """What an image of any release is made of beside its jars, in short."""
+    """A short digest of what an image of any release is made of besides its jars."""
     files = [path.read_bytes() for path in sorted(CONTEXT.rglob("*")) if path.is_file()]
-    told = "\n".join((*PACKAGES, *modes, node_settings.LOG4J)).encode()
-    return hashlib.sha256(b"\0".join((told, *files))).hexdigest()[:16]
+    words = "\n".join((*PACKAGES, *modes, node_settings.LOG4J)).encode()
+    return hashlib.sha256(b"\0".join((words, *files))).hexdigest()[:16]
 
 
 def modes_of(release: str) -> list[str]:
-    """Where nodes of a release can keep their metadata, as the start script calls it."""
+    """The metadata modes of a release, as the start script calls them."""
     return [mode for mode in ("zookeeper", "kraft") if cannot_be(release, mode) is None]
 
 
@@ -92,15 +93,15 @@ def engine() -> Any:
 
 
 def import_base(client: Any, repository: str, tar: Path, say: Say) -> str:
-    """Have the engine make an image of a root filesystem; its name."""
+    """Have the engine make an image of a root filesystem; returns its name."""
     say("importing the root filesystem")
     client.api.import_image_from_file(str(tar), repository=repository, tag=SUITE)
     return f"{repository}:{SUITE}"
 
 
 def root_filesystem(name: str, contents: Sequence[str], say: Say) -> Path:
-    """The tar file of these Debian packages and what they need, from the cache (where it is called
-    `name`) or made now. Raises ClusterError."""
+    """The tar file of these Debian packages and their dependencies, from the cache (where it is
+    called `name`) or made now. Raises ClusterError."""
     tar = cache_folder() / "image" / f"{name}.tar"
     with locked(tar.with_suffix(".lock"), say):
         if tar.exists():

@@ -14,7 +14,7 @@ from analysis.causes.run_facts.kafka import Kafka, kafka_of
 from analysis.causes.seen import Seen
 from analysis.causes.states import partitions_of
 from analysis.verdict.permission import Permission, facts_in, permission
-from harness.model.runs.old_runs import completed
+from harness.model.runs.old_runs import complete_steps
 from tests.support.permitting import Record, judged
 
 MS = 1_000_000
@@ -117,7 +117,7 @@ def seen_by(
     rows = [{**fault, "fault": n, "step": n} for n, fault in enumerate(faults)]
     kafka = kafka or kafka_of({"nodes": NODES})
     nodes = NODES if kafka.zookeeper else KRAFT_NODES
-    happened = Happened.of(rows, list(completed(rows)), nodes, kafka.quorum)
+    happened = Happened.of(rows, list(complete_steps(rows)), nodes, kafka.quorum)
     topic, server = configured.get("topic", {}), configured.get("server", {})
     scenario = _scenario(configured)
     known = facts_in(scenario, server, happened, kafka)

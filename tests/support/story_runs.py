@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from harness.history import tables
-from harness.model.runs.old_runs import completed
+from harness.model.runs.old_runs import complete_steps
 from harness.model.runs.run_folder import RunFolder
 from harness.model.runs.run_record import RunRecord
 from tests.support.histories import LOAD_MS, STEP_MS, Part, Story, doubtful, ms_of, ns_of, view
@@ -156,7 +156,7 @@ def story_record(run_id: str, said: Mapping[str, Any]) -> RunRecord:
         state=said.get("state", "complete"),
         started_utc="2026-11-21T02:15:00+00:00",
         command="kafka-harness run told --seed 42",
-        plan=completed({**STEP, **step} for step in said.get("plan", [])),
+        plan=complete_steps({**STEP, **step} for step in said.get("plan", [])),
         workers=[{**WORKER, **worker} for worker in said.get("workers", [])],
         nodes=said.get("nodes", NODES),
         features=said.get("features", {}),

@@ -1,1 +1,1 @@
-"""What the workers share: clients, payloads, sends and how they end, transactions."""
+"""What the workers share: clients, payloads, sends and their ends, transactions."""

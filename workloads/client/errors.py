@@ -1,21 +1,21 @@
-"""How a send ended: ok, fail or info, from what the client reports. Doubt is info.
+"""Decides from the client's report whether a send ended ok, fail or info. Doubt is info.
 
-- **ok**: the broker acknowledged it. Without an offset it still is one (an idempotent producer's
-  retry answered DUPLICATE_SEQUENCE_NUMBER; librdkafka reports success): it is checked by value.
+- **ok**: the broker acknowledged it. It may lack an offset (an idempotent producer's retry answered
+  DUPLICATE_SEQUENCE_NUMBER; librdkafka reports success): then it is checked by value.
 - **fail**: the record is certainly not in the log. Either produce() raised, so that it never left
   the client; or retries are 0 and the error is in the table below.
-- **info**: everything else, errors that nobody has thought about included. With acks=0 the client
+- **info**: everything else, also errors that nobody has thought about. With acks=0 the client
   reports success once the request is written: that is no ack, and is recorded as `_NO_ACK`.
 
-Sends in a transaction end with that: workloads/client/transactions.py.
+Sends in a transaction end with it: workloads/client/transactions.py.
 
-Why the table is so short. The last error of a send says nothing of its earlier attempts, and
-**`retries=0` does not mean one attempt**: librdkafka sends a batch again, without counting, after
+Why the table is so short: the last error of a send says nothing of its earlier attempts, and
+**`retries=0` does not mean one attempt**. librdkafka sends a batch again, without counting, after
 every error that it takes for stale metadata (`rd_kafka_handle_Produce_error`, actions REFRESH:
 NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PART, LEADER_NOT_AVAILABLE, ...). With acks=all a broker
-also gives NOT_LEADER_OR_FOLLOWER to a request whose records it *has appended*, when it loses the
+also answers NOT_LEADER_OR_FOLLOWER to a request whose records it *has appended*, when it loses the
 leadership while they wait for their followers (KAFKA-13574). So with acks=all any later error may
-follow an attempt that landed, unless the record itself is what is refused.
+follow an attempt that landed, unless the error refuses the record itself.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ REFUSED_BATCH: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SendRules:
-    """What a producer's configuration says about the meaning of its reports."""
+    """The meaning of a producer's reports, by its configuration."""
 
     acks_come: bool  # False with acks=0: success is no ack
     idempotent: bool
@@ -65,8 +65,8 @@ class SendRules:
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> SendRules:
-        """The rules for a complete librdkafka configuration, with one name for each setting, as
-        the harness writes it into a worker's SPEC."""
+        """The rules for a complete librdkafka configuration, with one name for each setting, as in
+        a worker's SPEC."""
         acks, retries = str(config["acks"]), int(config["retries"])
         idempotent = str(config.get("enable.idempotence", False)).lower() == "true"
         definite: set[int] = set()
@@ -77,5 +77,5 @@ class SendRules:
         return cls(acks_come=acks != "0", idempotent=idempotent, definite=frozenset(definite))
 
     def outcome(self, code: int) -> int:
-        """FAIL or INFO for a send that a delivery report says has failed."""
+        """FAIL or INFO for a send whose delivery report has this error."""
         return FAIL if code in self.definite else INFO

@@ -1,8 +1,8 @@
-"""The clients as the workers make them, from explicit configurations.
+"""Makes the workers' clients from explicit configurations.
 
-What the SPEC sets is never overruled, but for what the recording itself needs: delivery reports one
-by one, statistics (they alone say which broker serves a partition), and no commits and no group but
-where the group is what is tried (`make_member`).
+The SPEC's settings hold, except where recording needs others: delivery reports one by one,
+statistics (only they say which broker serves a partition), and neither commits nor a group unless
+the group is under test (`make_member`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ OnCommit = Callable[[KafkaError | None, list[TopicPartition]], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listeners:
-    """What a consumer tells to whom, while it is polled."""
+    """The receivers of a consumer's callbacks while it is polled."""
 
     on_error: OnError
     logger: Logger
@@ -45,7 +45,7 @@ def make_producer(
     on_error: OnError,
     on_statistics: OnStatistics | None,
 ) -> Producer:
-    """A producer; `queue` gives way to what `config` says. Raises KafkaException, ValueError."""
+    """A producer; `config` overrides `queue`. Raises KafkaException, ValueError."""
     own: dict[str, Any] = {"error_cb": on_error}
     if on_statistics is not None:
         own |= {"stats_cb": on_statistics, "statistics.interval.ms": STATISTICS_EVERY_MS}
@@ -53,7 +53,7 @@ def make_producer(
 
 
 def queue_limits(rate: float, longest_outage_s: float, value_bytes: int) -> dict[str, int]:
-    """A queue that holds every send of the longest outage, so that none fails for want of room."""
+    """A queue that holds every send of the longest outage, so that none fails for lack of room."""
     messages = max(QUEUE_LEAST, math.ceil(rate * longest_outage_s * QUEUE_MARGIN))
     kbytes = messages * (value_bytes + MESSAGE_OVERHEAD_BYTES) // 1024 + 1
     return {
@@ -68,13 +68,13 @@ def make_consumer(
     group: str,
     listeners: Listeners,
 ) -> Consumer:
-    """A consumer without a group's life: partitions are assigned by hand, nothing is committed.
+    """A consumer outside any group: partitions are assigned by hand, nothing is committed.
 
-    When the log was cut below the consumer's position (an unclean election), librdkafka asks where
-    its leader epoch ends and goes on from there (KIP-320). Where that cannot be told, it goes by
-    auto.offset.reset, which is `earliest` unless set: everything is read again, which a checker
-    knows as redelivery. `latest` would pass over what was written after the cut, `error` would end
-    the reading; `earliest` neither skips nor stalls.
+    When the log was cut below the consumer's position (an unclean election), librdkafka asks for
+    the end of its leader epoch and goes on from there (KIP-320). If that is unknown, it follows
+    auto.offset.reset, `earliest` unless set: it reads everything again, which a checker knows as
+    redelivery. `latest` would skip what was written after the cut, `error` would stop reading;
+    `earliest` does neither.
     """
     defaults = {"group.id": group, "auto.offset.reset": "earliest"}
     own = {
@@ -95,12 +95,12 @@ def make_member(
     auto_commit: bool,
     listeners: Listeners,
 ) -> Consumer:
-    """A consumer that lives in a group: it subscribes, and offsets are committed.
+    """A consumer in a group: it subscribes, and offsets are committed.
 
-    With `auto_commit` the client does so by itself every auto.commit.interval.ms, up to what it has
-    handed over (enable.auto.offset.store), whether that was processed or not; `on_commit` is told
-    in the next poll. Otherwise nothing is committed unasked. A group that has committed nothing yet
-    begins at the log's start, unless auto.offset.reset says otherwise.
+    With `auto_commit` the client itself commits every auto.commit.interval.ms what it has handed
+    over (enable.auto.offset.store), processed or not, and calls `on_commit` in the next poll.
+    Otherwise only the worker commits. A group without commits begins at the log's start, unless
+    auto.offset.reset says otherwise.
     """
     defaults = {"auto.offset.reset": "earliest"}
     own = {
@@ -115,7 +115,7 @@ def make_member(
 
 
 def _plain(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Booleans as librdkafka spells them."""
+    """Booleans in librdkafka's spelling."""
     return {
         key: str(value).lower() if isinstance(value, bool) else value
         for key, value in config.items()

@@ -1,10 +1,10 @@
-"""A member of the group, whatever it does with its records: it takes batches of them, commits, and
-records each poll, each commit and what becomes of its membership.
+"""A member of the group: takes batches of records, commits, and records each poll, each commit and
+each change of its membership.
 
-A batch is what one `take` was given, up to `batch` records. Of it the records of partitions that
-are taken away before it is whole are dropped: nothing of them was committed, so whoever has the
-partition then is given them again. With `commit = "auto"` nothing is dropped, since the client
-commits it as handed over.
+A batch is what one `take` returns, up to `batch` records. If partitions are revoked before a batch
+is processed, it drops their records: nothing of them was committed, so the next owner gets them
+again. With `commit = "auto"` it drops nothing, because the client commits all that it has handed
+over.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from harness.history.record_format import COMMIT, COMMITTED, INFO, NOTHING, OK, POLL
 from workloads.client.make import Listeners, make_member
-from workloads.client.membership import OUTSIDE, parsed
+from workloads.client.membership import OUTSIDE, parse_membership
 from workloads.client.reads import Reads, place_of
 from workloads.client.resets import logger_of
 from workloads.worker import Session, Spec
 
 ASK_LIMIT_S = 5.0
-# The member is not what it was when it took the batch: committing it again would not help.
+# The membership has changed since the batch was taken: another commit would not help.
 OUTDATED = frozenset(
     {
         KafkaError.UNKNOWN_MEMBER_ID,
@@ -43,7 +43,7 @@ Leaving = Callable[[Sequence[int], bool], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberSpec(Spec):
-    """What a member is to do."""
+    """The SPEC of a member."""
 
     group: str = ""
     commit: str = "after"  # when it commits
@@ -65,8 +65,8 @@ class Taken:
 class Member:
     """One consumer of the group, and its current batch.
 
-    `leaving(partitions, lost)` is told first of partitions that go: it may still commit with what
-    the member knows of the group, unless they are lost.
+    It calls `leaving(partitions, lost)` before partitions go: the callee may still commit with the
+    member's current membership, unless they are lost.
     """
 
     def __init__(
@@ -86,21 +86,21 @@ class Member:
             auto_commit=self._auto,
             listeners=Listeners(
                 on_error=session.client_error,
-                on_commit=self._was_committed,
+                on_commit=self._on_commit,
                 logger=logger_of(session.recorder),
             ),
         )
         self._reads = Reads(session.recorder, POLL)
-        self._known = OUTSIDE  # of the group
+        self._membership = OUTSIDE  # of the group
         self.metadata: object = None  # the group's, as the client told it while it was a member
 
     def join(self) -> None:
-        """Become a member; what that brings comes while it takes records."""
+        """Become a member; assignments arrive while it takes records."""
         self.consumer.subscribe(
             [self._spec.topic],
-            on_assign=self._assigned,
-            on_revoke=self.revoked,
-            on_lost=self.lost,
+            on_assign=self._on_assign,
+            on_revoke=self.on_revoke,
+            on_lost=self.on_lost,
         )
 
     def leave(self) -> None:
@@ -110,26 +110,24 @@ class Member:
             self._commit_handed_over()
         self.consumer.close()
 
-    # Polling
-
     def take(self) -> None:
-        """What is there, up to a batch; waits a little for the first."""
+        """Take the records that are there, up to a batch; waits a little for the first."""
         self.batch.clear()
         start_ns = time.monotonic_ns()
         message = self.consumer.poll(0.05)
         if message is None:
-            self._reads.found_nothing(start_ns)
+            self._reads.note_empty_poll(start_ns)
         else:
             self._learn()
         while message is not None:
-            self._polled(message, start_ns)
+            self._receive(message, start_ns)
             if len(self.batch) >= self._spec.batch:
                 break
             start_ns = time.monotonic_ns()
             message = self.consumer.poll(0)
         self._session.publish(time.monotonic_ns())
 
-    def _polled(self, message: Message, start_ns: int) -> None:
+    def _receive(self, message: Message, start_ns: int) -> None:
         if (error := message.error()) is not None:
             self._session.client_error(error)
             return
@@ -139,20 +137,19 @@ class Member:
         self.batch.append(Taken(partition=partition, offset=offset, value=value))
 
     def _learn(self) -> None:
-        """What the client knows of the group by now: a rebalance may leave all as it was, and is
-        told to nobody then."""
+        """Read the client's current membership: no callback reports a rebalance that changed no
+        partition."""
         metadata = self.consumer.consumer_group_metadata()
-        known = parsed(metadata)
-        if known.generation >= 0:
+        membership = parse_membership(metadata)
+        if membership.generation >= 0:
             self.metadata = metadata
-        if known != self._known:
-            self._known, self._recorder.generation = known, known.generation
-            self._recorder.event("member", name=known.member, generation=known.generation)
-
-    # Committing
+        if membership != self._membership:
+            self._membership, self._recorder.generation = membership, membership.generation
+            self._recorder.event("member", name=membership.member, generation=membership.generation)
 
     def commit_surely(self, batch: Sequence[Taken]) -> bool:
-        """Commit what is not yet processed; False: whoever has the partition gets it again."""
+        """Commit a batch before processing it; False: the next owner of the partition gets it
+        again."""
         while not self._session.over():
             error = self.commit(batch)
             if error is None:
@@ -163,10 +160,10 @@ class Member:
         return False
 
     def commit(self, batch: Sequence[Taken]) -> KafkaError | None:
-        """Commit a batch; the error, if there is one.
+        """Commit a batch; returns the error, if there is one.
 
-        An error is doubt: an attempt before the last may have arrived. What the client knows of the
-        group is learned before and after: the commit was made in that generation if both agree.
+        An error is doubt: an attempt before the last may have arrived. The membership is read
+        before and after: the commit was made in that generation if both agree.
         """
         self._learn()
         ends, now = self.ends_of(batch), time.monotonic_ns()
@@ -187,9 +184,9 @@ class Member:
         return next((end.error for end in committed if end.error is not None), None)
 
     def _commit_handed_over(self) -> None:
-        """Commit what the client would at its next turn; nothing, when that is done already."""
+        """Commit what the client would commit next; nothing, if that is done already."""
         try:
-            self._was_committed(None, self.consumer.commit(asynchronous=False))
+            self._on_commit(None, self.consumer.commit(asynchronous=False))
         except KafkaException as raised:
             if raised.args[0].code() != KafkaError._NO_OFFSET:
                 self._session.client_error(raised.args[0])
@@ -201,10 +198,8 @@ class Member:
         type_, now = OK if error is None else INFO, time.monotonic_ns()
         self._recorder.complete(operation, type_, max(end.offset, NOTHING), now, NOTHING, code)
 
-    def _was_committed(
-        self, error: KafkaError | None, partitions: Sequence[TopicPartition]
-    ) -> None:
-        """The client has committed by itself, some time ago."""
+    def _on_commit(self, error: KafkaError | None, partitions: Sequence[TopicPartition]) -> None:
+        """Record a commit that the client made by itself, some time ago."""
         if not self._auto:
             return
         now = time.monotonic_ns()
@@ -214,43 +209,41 @@ class Member:
                 self._complete(operation, end, error or end.error)
 
     def ends_of(self, batch: Iterable[Taken]) -> list[TopicPartition]:
-        """Where the group goes on after these records."""
+        """The offsets at which the group goes on after these records."""
         ends = {record.partition: record.offset + 1 for record in batch}
         return [TopicPartition(self._spec.topic, p, offset) for p, offset in ends.items()]
 
-    def committed(self, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
-        """What the coordinator says is committed; nothing when it does not answer."""
-        asked = [TopicPartition(self._spec.topic, each.partition) for each in partitions]
+    def committed_offsets(self, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
+        """The committed offsets by the coordinator; nothing when it does not answer."""
+        asked = [TopicPartition(self._spec.topic, end.partition) for end in partitions]
         try:
             return list(self.consumer.committed(asked, timeout=ASK_LIMIT_S))
         except KafkaException as error:
             self._session.client_error(error.args[0])
             return []
 
-    # The group's life
-
-    def _assigned(self, _: Consumer, partitions: Sequence[TopicPartition]) -> None:
-        """Note where the group stands: what it was that the member before had really committed."""
+    def _on_assign(self, _: Consumer, partitions: Sequence[TopicPartition]) -> None:
+        """Record the group's offsets: they show what the previous owner has really committed."""
         self._learn()
         self._tell("assigned", partitions)
         asked_ns = time.monotonic_ns()
-        for end in self.committed(partitions):
+        for end in self.committed_offsets(partitions):
             if end.offset >= 0:
                 now = time.monotonic_ns()
                 self._recorder.record(
                     COMMITTED, end.partition, NOTHING, asked_ns, end.offset, now, NOTHING
                 )
 
-    def revoked(self, _: Consumer, partitions: Sequence[TopicPartition]) -> None:
-        """Partitions are about to go to somebody else: what was taken of them is dropped."""
+    def on_revoke(self, _: Consumer, partitions: Sequence[TopicPartition]) -> None:
+        """Partitions are about to go to another member: drop their records."""
         self._let_go(partitions, lost=False)
 
-    def lost(self, _: Consumer, partitions: Sequence[TopicPartition]) -> None:
-        """Partitions are somebody else's already, for all that is known."""
+    def on_lost(self, _: Consumer, partitions: Sequence[TopicPartition]) -> None:
+        """Partitions may already belong to another member."""
         self._let_go(partitions, lost=True)
 
     def _let_go(self, partitions: Sequence[TopicPartition], *, lost: bool) -> None:
-        numbers = [each.partition for each in partitions]
+        numbers = [end.partition for end in partitions]
         if lost:
             self._tell("revoked", partitions)
         self._leaving(numbers, lost)
@@ -260,20 +253,21 @@ class Member:
             self.batch = [record for record in self.batch if record.partition not in numbers]
 
     def _tell(self, event: str, partitions: Sequence[TopicPartition]) -> None:
-        text = ", ".join(str(each.partition) for each in partitions)
+        text = ", ".join(str(end.partition) for end in partitions)
         self._recorder.event(event, text=text, generation=self._recorder.generation)
 
 
-def gone_back(member: Member, session: Session, first: Mapping[int, int]) -> bool:
-    """Take again, in these partitions, what the group has not committed; where it has committed
-    nothing, what comes from these offsets on. False: that is not known, or cannot be done yet."""
+def go_back(member: Member, session: Session, first: Mapping[int, int]) -> bool:
+    """Take again what the group has not committed in these partitions; where it has committed
+    nothing, take again from these offsets on. False: its offsets are unknown, or it cannot seek
+    yet."""
     topic, consumer = session.spec.topic, member.consumer
-    held = {each.partition for each in consumer.assignment()}
+    held = {end.partition for end in consumer.assignment()}
     asked = [TopicPartition(topic, partition) for partition in first if partition in held]
-    known = member.committed(asked) if asked else []
-    if len(known) < len(asked) or any(end.error is not None for end in known):
+    committed = member.committed_offsets(asked) if asked else []
+    if len(committed) < len(asked) or any(end.error is not None for end in committed):
         return False
-    for end in known:
+    for end in committed:
         at = end.offset if end.offset >= 0 else first[end.partition]
         try:
             consumer.seek(TopicPartition(topic, end.partition, at))

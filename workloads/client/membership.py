@@ -1,8 +1,8 @@
-"""What a member of a group knows of it: its generation, and the name that the coordinator gave it.
+"""Reads a member's generation, and the name that the coordinator gave it, from its group metadata.
 
-The client hands both out in its group metadata, bytes that begin with a word of the format, then
-the generation (int32, little endian), then the group's and the member's names, each ended by a
-zero. Source: rd_kafka_consumer_group_metadata_write in rdkafka_cgrp.c.
+The client's group metadata are bytes: a word for the format, the generation (int32, little endian),
+the group's and the member's names, each with a final zero. Source:
+rd_kafka_consumer_group_metadata_write in rdkafka_cgrp.c.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Membership(NamedTuple):
 OUTSIDE: Final = Membership(NOTHING, "")
 
 
-def parsed(metadata: object) -> Membership:
-    """What group metadata tells; nothing, where it is not in the form that is known here."""
+def parse_membership(metadata: object) -> Membership:
+    """The membership in group metadata; OUTSIDE where the format is unknown."""
     if not isinstance(metadata, bytes) or not metadata.startswith(_BEGINS):
         return OUTSIDE
     data = metadata[len(_BEGINS) :]

@@ -1,14 +1,14 @@
-"""A record's value on the wire, and what it tells a reader that has nothing else.
+"""Writes and parses a record's payload, from which a reader learns about its send.
 
     b"1099511627783 81234567890 -1 5d41402a"
 
-The value's number, when its send was due (CLOCK_MONOTONIC, ns), the worker's transaction that it
-belongs to (-1: none), and the CRC-32 of all that stands before it, and of the record's key, in
-hexadecimal; then spaces up to the width that is wanted. In the value, and not in headers: message
-format 0.10.2 has none. Anybody can read it with a console consumer.
+The value, the due time of its send (CLOCK_MONOTONIC, ns), the worker's transaction (-1: none), and
+the CRC-32, in hexadecimal, of all that stands before it and of the record's key; then spaces up to
+the wanted width. All of it is in the value, not in headers: message format 0.10.2 has none. Anybody
+can read it with a console consumer.
 
-A payload without such a checksum was written by nobody of ours (*foreign*), or is no longer what
-was written (*corrupt*): `is_corrupt` takes what has nearly the form of ours for the latter.
+A payload without such a checksum is either *foreign*, not written by us, or *corrupt*, no longer
+what was written: `is_corrupt` decides by its likeness to ours.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MOST_STRANGE: Final = 4  # bytes that ours does not have, in one that was damag
 
 
 class Payload(NamedTuple):
-    """What a payload of ours tells."""
+    """The fields of a payload of ours."""
 
     value: int
     intended_ns: int  # when its send was due
@@ -34,21 +34,21 @@ class Payload(NamedTuple):
 
 def of(value: int, intended_ns: int, transaction: int, width: int) -> bytes:
     """The payload of `value`, at least `width` bytes long; records have no key."""
-    told = b"%d %d %d " % (value, intended_ns, transaction)
-    return (b"%b%08x" % (told, zlib.crc32(told))).ljust(width)
+    fields = b"%d %d %d " % (value, intended_ns, transaction)
+    return (b"%b%08x" % (fields, zlib.crc32(fields))).ljust(width)
 
 
 def parse(payload: bytes | str | None, key: bytes | str | None = None) -> Payload | None:
-    """What a payload tells; None when no producer of ours has written it as it is."""
+    """The fields of a payload; None unless it is exactly what a producer of ours wrote."""
     whole = _FORM.fullmatch(_bytes(payload))
     if whole is None or zlib.crc32(_bytes(key), zlib.crc32(whole[1])) != int(whole[2], 16):
         return None
-    told = Payload(*map(int, whole[1].split()))
-    return told if told.value <= LARGEST and 0 < told.intended_ns <= LARGEST else None
+    parsed = Payload(*map(int, whole[1].split()))
+    return parsed if parsed.value <= LARGEST and 0 < parsed.intended_ns <= LARGEST else None
 
 
 def is_corrupt(payload: bytes | str | None, key: bytes | str | None = None) -> bool:
-    """Whether a payload that cannot be parsed seems to have been one of ours."""
+    """Whether an unparsable payload seems to have been one of ours."""
     data = _bytes(payload)
     strange = len(data.translate(None, _OF_OURS))
     near = len(data.rstrip()) >= _SHORTEST and 3 <= len(data.split()) <= 5

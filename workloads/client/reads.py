@@ -1,5 +1,5 @@
-"""What readers write down of what they are given: each record, what is no payload of ours, and for
-how long there was nothing."""
+"""Records what a reader gets: each record, each payload that is not ours, and stretches without
+records."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOTHING_LEAST_NS = 100_000_000  # shorter stretches without a record are not wri
 
 
 def place_of(message: Message) -> tuple[int, int]:
-    """Partition and offset of what a consumer was given; it always has both."""
+    """Partition and offset of a consumed message; it always has both."""
     partition, offset = message.partition(), message.offset()
     assert partition is not None
     assert offset is not None
@@ -23,20 +23,20 @@ def place_of(message: Message) -> tuple[int, int]:
 
 
 class Reads:
-    """One reader's records, each of them recorded as `f`, and its empty polls."""
+    """One reader's records, each recorded as `f`, and its empty polls."""
 
     def __init__(self, recorder: Recorder, f: int) -> None:
         self._recorder, self._f = recorder, f
         self._empty_since_ns = 0  # 0: the last poll found something
 
     def record(self, message: Message, start_ns: int, end_ns: int, broker: int) -> int:
-        """Write a record down, and beside it a payload that is none of ours; returns its value,
-        NOTHING where it has none."""
-        self._found(end_ns)
+        """Record a message, and its payload if it is not ours; returns its value, NOTHING without
+        one."""
+        self._end_empty_stretch(end_ns)
         partition, offset = place_of(message)
         data, key, epoch = message.value(), message.key(), message.leader_epoch()
-        told = payload.parse(data, key)
-        if told is None:
+        parsed = payload.parse(data, key)
+        if parsed is None:
             text = repr(data)[:200]
             if payload.is_corrupt(data, key):
                 self._recorder.event(
@@ -44,31 +44,31 @@ class Reads:
                 )
             else:
                 self._recorder.event("unparsable", partition=partition, offset=offset, text=text)
-            told = payload.Payload(NOTHING, 0, NOTHING)
+            parsed = payload.Payload(NOTHING, 0, NOTHING)
         self._recorder.record(
             self._f,
             partition,
-            told.value,
+            parsed.value,
             start_ns,
             offset,
             end_ns,
             broker,
             epoch=NOTHING if epoch is None else epoch,
-            intended_ns=told.intended_ns,
-            transaction=told.transaction,
+            intended_ns=parsed.intended_ns,
+            transaction=parsed.transaction,
         )
-        return told.value
+        return parsed.value
 
-    def found_nothing(self, start_ns: int) -> None:
-        """A poll that began then has come back empty."""
+    def note_empty_poll(self, start_ns: int) -> None:
+        """Note a poll that began then and returned nothing."""
         self._empty_since_ns = self._empty_since_ns or start_ns
 
-    def _found(self, now_ns: int) -> None:
-        """Write down the stretch that ends now."""
+    def _end_empty_stretch(self, now_ns: int) -> None:
+        """Record the stretch without records that ends now."""
         since_ns, self._empty_since_ns = self._empty_since_ns, 0
         if since_ns and now_ns - since_ns >= NOTHING_LEAST_NS:
             self._recorder.event("nothing", time_ns=now_ns, since_ns=since_ns)
 
     def close(self) -> None:
-        """Write down the stretch that is still open."""
-        self._found(time.monotonic_ns())
+        """Record the stretch that is still open."""
+        self._end_empty_stretch(time.monotonic_ns())

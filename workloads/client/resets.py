@@ -1,9 +1,9 @@
-"""Resets: a client that puts its position elsewhere by itself says so in its log, and there alone.
+"""Records resets: a client that moves its position by itself says so in its log only.
 
 librdkafka does so when a fetch is out of range (auto.offset.reset) and when the leader's epochs say
 that the log was cut below the position (KIP-320). Its log comes through a queue of its own, so the
-event may be written a little after the first record from the new position.
-Source: rd_kafka_offset_reset in rdkafka_offset.c.
+event may be written a little after the first record from the new position. Source:
+rd_kafka_offset_reset in rdkafka_offset.c.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _RESET = re.compile(r"\[(?P<partition>\d+)\]: offset reset \(at offset (?P<at>-?
 
 
 def logger_of(recorder: Recorder) -> logging.Logger:
-    """What a client takes as its `logger`: resets become events, all lines go to stderr."""
+    """A client's `logger`: resets become events, all lines go to stderr."""
     logger = logging.Logger(__name__)
     logger.addHandler(_Resets(recorder))
     logger.addHandler(logging.StreamHandler())  # stderr, where the client would have written them
@@ -30,8 +30,8 @@ class _Resets(logging.Handler):
         self._recorder = recorder
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write the event, where a line tells of a reset."""
-        if (told := _RESET.search(record.getMessage())) is not None:
-            partition, position = int(told["partition"]), max(int(told["at"]), -1)
-            words = told[0][:200]
+        """Write the event, if a line reports a reset."""
+        if (match := _RESET.search(record.getMessage())) is not None:
+            partition, position = int(match["partition"]), max(int(match["at"]), -1)
+            words = match[0][:200]
             self._recorder.event("reset", partition=partition, position=position, text=words)

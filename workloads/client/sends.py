@@ -1,4 +1,4 @@
-"""Sending: every send is recorded when it begins and again when its delivery report comes."""
+"""Sends records: records every send at its begin and again at its delivery report."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ Report = Callable[[int, KafkaError | None, Message], None]
 class Sender:
     """A producer whose sends are recorded. `poll` must be called often: reports arrive there.
 
-    `observe(operation, type, offset, end_ns)` is told how each send ended. With `hold`
-    (transactions) a delivery report is no end: it is handed to `hold`, which says later how the
-    send ended.
+    It calls `observe(operation, type, offset, end_ns)` at the end of each send. With `hold`
+    (transactions) a delivery report is no end: it goes to `hold`, which later says how the send
+    ended.
     """
 
     def __init__(
@@ -45,12 +45,12 @@ class Sender:
         self._producer_id: tuple[int, int] | None = None
         self._clients = 0
         self._on_error = session.client_error if hold is None else session.passing_error
-        self._report = hold or (self.delivered if self._rules.acks_come else self._written)
+        self._report = hold or (self.on_delivery if self._rules.acks_come else self._on_written)
         self.connect()
 
     def connect(self) -> None:
-        """Make the producer, or a new one in the place of one that cannot go on: another client,
-        whose sends say so (`instance`)."""
+        """Make the producer, or a new one in place of one that cannot go on: another client, with
+        an `instance` number of its own in its sends."""
         self._recorder.instance = self._clients
         self._recorder.event("client", instance=self._clients)
         self._clients += 1
@@ -64,14 +64,14 @@ class Sender:
         self._produce = self.producer.produce
 
     def ready(self) -> bool:
-        """Whether a send would go out at once: an idempotent producer needs its id before.
+        """Whether a send would go out at once: an idempotent producer first needs its id.
 
         It gets one in half a second or so; its first send would seem to take that long.
         """
         return self._has_id
 
     def send(self, partition: int, intended_ns: int, start_ns: int) -> int:
-        """Begin the next send; its value is the producer's next. Returns that value."""
+        """Begin the next send, of the producer's next value. Returns that value."""
         counts = self._counts
         value = self._first_value + counts.sends
         operation = self._invoke(SEND, partition, value, intended_ns, start_ns)
@@ -85,9 +85,9 @@ class Sender:
                 partial(self._report, operation),
             )
         except BufferError:
-            self._refused(operation, QUEUE_FULL)
+            self._on_refusal(operation, QUEUE_FULL)
         except KafkaException as error:
-            self._refused(operation, error.args[0])
+            self._on_refusal(operation, error.args[0])
         return value
 
     def poll(self, timeout_s: float) -> None:
@@ -107,52 +107,51 @@ class Sender:
             self._session.publish(time.monotonic_ns())
 
     def _statistics(self, text: str) -> None:
-        """Note the id and epoch under which the broker knows an idempotent producer (KIP-98)."""
+        """Record the id and epoch under which the broker knows an idempotent producer (KIP-98)."""
         state = json.loads(text).get("eos", {})
         self._has_id = self._has_id or state.get("idemp_state") == "Assigned"
-        known = state.get("producer_id", NOTHING), state.get("producer_epoch", NOTHING)
-        if known[0] >= 0 and known != self._producer_id:
-            self._producer_id = known
-            words = f"id {known[0]}, epoch {known[1]}"
+        id_and_epoch = state.get("producer_id", NOTHING), state.get("producer_epoch", NOTHING)
+        if id_and_epoch[0] >= 0 and id_and_epoch != self._producer_id:
+            self._producer_id = id_and_epoch
+            words = f"id {id_and_epoch[0]}, epoch {id_and_epoch[1]}"
             self._recorder.event("producer-id", instance=self._recorder.instance, text=words)
 
-    def delivered(self, operation: int, error: KafkaError | None, message: Message) -> None:
-        """A send has ended: acknowledged, or as its error says."""
+    def on_delivery(self, operation: int, error: KafkaError | None, message: Message) -> None:
+        """Record the end of a send: acknowledged, or with its error."""
         end_ns = time.monotonic_ns()
         if error is not None:
             self._not_delivered(operation, error, end_ns)
             return
         offset = message.offset()
         if self._offsets is not None:
-            offset = self._offsets.believed(message.partition() or 0, offset)
-        known = NOTHING if offset is None else offset
-        self._complete(operation, OK, known, end_ns, NOTHING, 0)
+            offset = self._offsets.real_offset(message.partition() or 0, offset)
+        known_offset = NOTHING if offset is None else offset
+        self._complete(operation, OK, known_offset, end_ns, NOTHING, 0)
         self._counts.acked += 1
         self._counts.last_ack_ns = end_ns
         if self._observe is not None:
-            self._observe(operation, OK, known, end_ns)
+            self._observe(operation, OK, known_offset, end_ns)
 
-    def _written(self, operation: int, error: KafkaError | None, _: Message) -> None:
-        """acks=0: the client has written the request, and nobody will ever answer."""
+    def _on_written(self, operation: int, error: KafkaError | None, _: Message) -> None:
+        """acks=0: the client has written the request, and no answer will come."""
         end_ns = time.monotonic_ns()
         if error is not None:
             self._not_delivered(operation, error, end_ns)
             return
         self._recorder.name_error(NO_ACK, NO_ACK_NAME)
-        self.ended(operation, INFO, end_ns, NO_ACK)
+        self.finish(operation, INFO, end_ns, NO_ACK)
 
     def _not_delivered(self, operation: int, error: KafkaError, end_ns: int) -> None:
         self._recorder.name_error(error.code(), error.name())
-        self.ended(operation, self._rules.outcome(error.code()), end_ns, error.code())
+        self.finish(operation, self._rules.outcome(error.code()), end_ns, error.code())
 
-    def _refused(self, operation: int, error: KafkaError) -> None:
+    def _on_refusal(self, operation: int, error: KafkaError) -> None:
         """produce() raised: the record never left the client."""
         self._recorder.name_error(error.code(), error.name())
-        self.ended(operation, FAIL, time.monotonic_ns(), error.code())
+        self.finish(operation, FAIL, time.monotonic_ns(), error.code())
 
-    def ended(self, operation: int, type_: int, end_ns: int, code: int) -> None:
-        """A send has ended without an ack: FAIL or INFO, with the code of an error that is named
-        already."""
+    def finish(self, operation: int, type_: int, end_ns: int, code: int) -> None:
+        """Record the end of a send without an ack: FAIL or INFO, with the code of a named error."""
         self._complete(operation, type_, NOTHING, end_ns, NOTHING, code)
         if type_ == FAIL:
             self._counts.failed += 1
@@ -163,18 +162,18 @@ class Sender:
 
 
 class AckedOffsets:
-    """Tells an idempotent producer's real offsets from those that librdkafka counts up from none.
+    """Tells an idempotent producer's real offsets from those that librdkafka makes up.
 
-    An answer DUPLICATE_SEQUENCE_NUMBER has no offset (-1). librdkafka numbers the batch's messages
-    from it all the same (`rd_kafka_msgq_set_metadata`): -1, 0, 1, 2, ... The first shows as None,
-    the others look like offsets from the log's start. So after an ack without an offset, acks of
-    that partition that go on 0, 1, 2, ... are not believed: checked by value, never by offset.
+    An answer DUPLICATE_SEQUENCE_NUMBER has no offset (-1). librdkafka still numbers the batch's
+    messages from it (`rd_kafka_msgq_set_metadata`): -1, 0, 1, 2, ... The first shows as None, the
+    others look like offsets from the log's start. So after an ack without an offset, acks of that
+    partition that go on 0, 1, 2, ... are not believed: checked by value, never by offset.
     """
 
     def __init__(self) -> None:
         self._counted: dict[int, int] = {}
 
-    def believed(self, partition: int, offset: int | None) -> int | None:
+    def real_offset(self, partition: int, offset: int | None) -> int | None:
         """The offset, or None where it cannot be one."""
         if offset is None:
             self._counted[partition] = 0

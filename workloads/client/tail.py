@@ -1,4 +1,4 @@
-"""Reading: one long-lived consumer with every partition assigned; each record read is recorded."""
+"""Reads with one long-lived consumer that has every partition, and records each record read."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Observer = Callable[[int, int, int, int], None]
 
 
 class Tail:
-    """Reads what comes and records it as `f`; remembers positions and who serves.
+    """Reads what comes and records it as `f`; keeps positions and serving brokers.
 
-    `observe(value, offset, end_ns, broker)` is told of every record with a value of ours.
+    It calls `observe(value, offset, end_ns, broker)` for every record with a value of ours.
     """
 
     def __init__(
@@ -63,11 +63,12 @@ class Tail:
         )
 
     def assign_at_end(self) -> None:
-        """Read what is written from now on: the ends are asked for first, so nothing is missed."""
+        """Read what is written from now on: asks for the ends first, so it misses nothing."""
         self.assign({p: self._end_of(p) for p in range(self._session.spec.partitions)})
 
     def _end_of(self, partition: int) -> int:
-        """The high watermark. A fresh topic's leader may not know yet that it leads: asked again.
+        """The high watermark; asked again, because a fresh topic's leader may not know yet that it
+        leads.
 
         Raises WorkerError when no leader answers in time.
         """
@@ -83,11 +84,11 @@ class Tail:
                 self.consumer.poll(0.05)
 
     def poll(self, timeout_s: float) -> int:
-        """Wait for a record for up to `timeout_s`, take all that are there; how many there were."""
+        """Wait for a record for up to `timeout_s`, take all that are there; returns how many."""
         start_ns = time.monotonic_ns()
         first = self.consumer.poll(timeout_s)
         if first is None:
-            self._reads.found_nothing(start_ns)
+            self._reads.note_empty_poll(start_ns)
             return 0
         taken = self._take(first, start_ns, time.monotonic_ns())
         start_ns = time.monotonic_ns()
@@ -112,7 +113,7 @@ class Tail:
         return 1
 
     def close(self) -> None:
-        """Write down what is still open of what was read."""
+        """Record what is still open of the reads."""
         self._reads.close()
 
     def _problem(self, error: KafkaError, message: Message) -> None:
@@ -124,7 +125,7 @@ class Tail:
         self._session.client_error(error)
 
     def _statistics(self, text: str) -> None:
-        """Note which broker serves each partition, when it changes, and how far it is decided
+        """Record changes of the broker that serves each partition, and of its last stable offset
         (librdkafka: STATISTICS.md)."""
         topic = json.loads(text).get("topics", {}).get(self._topic, {})
         for name, partition in topic.get("partitions", {}).items():
@@ -139,7 +140,8 @@ class Tail:
             self._recorder.event("serving", partition=number, broker=now[0], leader=now[1])
 
     def _undecided(self, partition: int, stable: int, high: int) -> None:
-        """Note the last stable offset where it is below the high watermark, or is so no more."""
+        """Record the last stable offset while it is below the high watermark, and when it no longer
+        is."""
         if stable < 0 or stable > high:
             return
         now, before = (stable, high), self._ends.get(partition)

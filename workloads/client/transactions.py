@@ -1,23 +1,23 @@
 """Transactions: with a transactional.id, a send ends when its transaction does.
 
-A transaction takes up to `transaction_sends` sends, and is ended as soon as it has them or has been
-open for 100 ms (what Kafka Streams takes under exactly-once). Ending it keeps the worker from
-sending, as it would any application; what was due meanwhile is sent afterwards.
+A transaction takes up to `transaction_sends` sends, and ends as soon as it has them or has been
+open for 100 ms (as in Kafka Streams under exactly-once). Ending it blocks the worker's sends, as in
+any application; what was due meanwhile is sent afterwards.
 
     send a, send b, the commit succeeds             =>  a and b ok, at their reports' offsets
     send a, send b, abort_transaction() succeeds    =>  a and b fail: no reader may be given them
     send a, send b, anything else                   =>  a and b info: fenced, fatal, no answer
 
-A commit is asked of the coordinator only when every record of the transaction was delivered. If it
-then fails and the abort after it succeeds, the coordinator may have committed all the same
-(`rd_kafka_txn_handle_EndTxn` calls it a tricky state): that is info as well. `fail` is left where a
-record was not delivered, so that no commit was asked for, or where none was tried.
+It asks the coordinator for a commit only when every record of the transaction was delivered. If the
+commit then fails and the abort after it succeeds, the coordinator may still have committed
+(`rd_kafka_txn_handle_EndTxn` calls it a tricky state): that is info as well. `fail` remains where
+no commit was asked for: a record was not delivered, or no commit was planned.
 
-Who consumes what it sends from has the offsets committed with it (`Offsets`): they are handed in
-before the commit is asked for. Where that is refused, no commit was asked for.
+A consumer of the inputs has its offsets committed with the transaction (`Offsets`): they are handed
+in before the commit is asked for. If that is refused, no commit is asked for.
 
-After an error that a transaction cannot be aborted for, a new producer with the same
-transactional.id takes over: it has the coordinator end what is open (KIP-98) and goes on, under a
+After an error for which a transaction cannot be aborted, a new producer with the same
+transactional.id takes over: it has the coordinator end what is open (KIP-98) and goes on under a
 new epoch (KIP-360). `transaction_abort_every` = k aborts every k-th transaction on purpose, and
 `transaction_abort_share` that share of all, drawn by the run's seed and the worker's name: once its
 records are in the log and its offsets handed in.
@@ -46,46 +46,48 @@ OUTCOMES = {OK: "committed", FAIL: "aborted", INFO: "unknown"}
 AGAIN_S = 0.05  # between two tries of what the client says may be tried again
 PURGE_S = 1.0
 
-Ended = tuple[int, KafkaError | None]  # how, and the error that tells why
+Ending = tuple[int, KafkaError | None]  # how, and the error that tells why
 
 
 class Offsets(Protocol):
-    """What goes with each transaction beside its sends."""
+    """Offsets that are committed with each transaction."""
 
     def hand_in(self, producer: Producer) -> None:
-        """Make offsets a part of the open transaction, if any are to be. Raises KafkaException;
-        called again where the client says that this may help."""
+        """Add offsets to the open transaction, if there are any. Raises KafkaException; called
+        again where the client says that this may help."""
 
     def settle(self, type_: int, end_ns: int, code: int) -> None:
-        """The transaction has ended so; `code` is that of an error that is named already."""
+        """The transaction has ended as `type_`; `code` is that of a named error."""
 
 
 def sender_of(
     session: Session, observe: Observer | None = None, most: int | None = None
 ) -> Sender | Transactions:
-    """What the configuration asks for: sends that end one by one, or with their transaction, which
-    takes `most` of them at most (transaction_sends unless given)."""
+    """The sender for the configuration: sends end one by one, or with their transaction of at most
+    `most` sends (transaction_sends unless given)."""
     if "transactional.id" not in session.spec.config:
         return Sender(session, observe)
     return Transactions(session, observe, most or session.spec.transaction_sends)
 
 
 def aborts(spec: Spec) -> Callable[[int], bool]:
-    """Whether a worker aborts its next transaction on purpose, asked with its number, from 1 on."""
+    """A function that says whether a worker aborts its transaction of that number, from 1 on, on
+    purpose."""
     random = Random(f"{spec.seed}/{spec.process}")  # noqa: S311  reproducible on purpose
     share, every = spec.transaction_abort_share, spec.transaction_abort_every
     return lambda number: random.random() < share or (every > 0 and number % every == 0)
 
 
 def fate(type_: int, error: KafkaError | None) -> int:
-    """How a send ended whose transaction ended so: a record that was not delivered is never ok."""
+    """The end of a send in a transaction of that end: an undelivered record is never ok."""
     return INFO if type_ == OK and error is not None else type_
 
 
-def tried(call: Callable[[], object], session: Session, sender: Sender) -> KafkaError | None:
-    """Call, again while the client says that this may help and there is time; the last error.
+def retry(call: Callable[[], object], session: Session, sender: Sender) -> KafkaError | None:
+    """Call, and again while the client says that this may help and there is time; returns the last
+    error.
 
-    Without time limits of our own: librdkafka's state may then differ from the coordinator's
+    Without time limits of our own: librdkafka's state could then differ from the coordinator's
     (rd_kafka_commit_transaction). It waits until transaction.timeout.ms has passed.
     """
     limit_ns = time.monotonic_ns() + int(session.spec.flush_s * 1e9)
@@ -93,7 +95,7 @@ def tried(call: Callable[[], object], session: Session, sender: Sender) -> Kafka
         try:
             call()
         except KafkaException as raised:
-            error = noted(raised, session)
+            error = record_error(raised, session)
             if not error.retriable() or time.monotonic_ns() >= limit_ns:
                 return error
             sender.poll(AGAIN_S)
@@ -101,15 +103,15 @@ def tried(call: Callable[[], object], session: Session, sender: Sender) -> Kafka
             return None
 
 
-def noted(raised: KafkaException, session: Session) -> KafkaError:
-    """What a call raised, once it is in the history."""
+def record_error(raised: KafkaException, session: Session) -> KafkaError:
+    """Record the error that a call raised, and return it."""
     error: KafkaError = raised.args[0]
     session.passing_error(error)
     return error
 
 
 class Transactions:
-    """A Sender whose sends are put into transactions; to be used like one."""
+    """A Sender whose sends belong to transactions; with the same interface."""
 
     def __init__(
         self,
@@ -130,17 +132,17 @@ class Transactions:
 
     @property
     def producer(self) -> Producer:
-        """The client; another one after an error that it cannot go on from."""
+        """The client; replaced after an error from which it cannot go on."""
         return self._sender.producer
 
     def ready(self) -> bool:
-        """Whether a transaction can begin: the coordinator has ended what was left open under this
+        """Whether a transaction can begin: the coordinator has ended what was open under this
         transactional.id and has given it an epoch."""
         if not self._initiated:
             try:
                 self.producer.init_transactions(INIT_S)
             except KafkaException as raised:
-                if not noted(raised, self._session).retriable():
+                if not record_error(raised, self._session).retriable():
                     self._replace()
                     self._sender.poll(AGAIN_S)
                 return False
@@ -156,15 +158,15 @@ class Transactions:
         return self._sender.send(partition, intended_ns, start_ns)
 
     def open(self) -> None:
-        """See that a transaction is open that takes another send."""
+        """Make sure that a transaction is open that takes another send."""
         if self._sends >= self._most:
             self._end()
         if not self._begun_ns:
             self._begin()
 
     def poll(self, timeout_s: float) -> None:
-        """Serve the client for up to `timeout_s`, and end the transaction when its time has come:
-        that takes as long as it takes."""
+        """Serve the client for up to `timeout_s`, and end the transaction when it is due, however
+        long that takes."""
         self._sender.poll(timeout_s)
         if self._begun_ns and self._is_due():
             self._end()
@@ -175,7 +177,7 @@ class Transactions:
             self._end()
 
     def abort(self) -> None:
-        """End the open transaction; nothing of it is to stay."""
+        """Abort the open transaction."""
         if self._begun_ns:
             self._end(self._abort)
 
@@ -189,28 +191,26 @@ class Transactions:
     def _hold(self, operation: int, error: KafkaError | None, message: Message) -> None:
         self._reports.append((operation, error, message))
 
-    # Its begin and its end
-
     def _begin(self) -> None:
-        """Open a transaction. While there is none, the client refuses what is sent."""
-        while not self._opened() and not self._session.over():
+        """Open a transaction; without one the client refuses sends."""
+        while not self._try_begin() and not self._session.over():
             self._session.publish(time.monotonic_ns())
         self._begun_ns = time.monotonic_ns()
         self._recorder.transaction = self._ended
         self._note("begun")
 
-    def _opened(self) -> bool:
+    def _try_begin(self) -> bool:
         if not self.ready():
             return False
         try:
             self.producer.begin_transaction()
         except KafkaException as raised:
-            noted(raised, self._session)
+            record_error(raised, self._session)
             self._replace()
             return False
         return True
 
-    def _end(self, how: Callable[[], Ended] | None = None) -> None:
+    def _end(self, how: Callable[[], Ending] | None = None) -> None:
         """End the open transaction, and with it its sends."""
         number = self._ended + 1
         planned = self._abort_whole if self._is_to_abort(number) else self._commit
@@ -220,12 +220,12 @@ class Transactions:
         self._settle(type_, why)
         self._session.publish(time.monotonic_ns())
 
-    def _commit(self) -> Ended:
-        """How the sends of the transaction ended, and the error that tells why."""
-        if error := self._handed_in():
-            return self._given_up(error)
+    def _commit(self) -> Ending:
+        """Commit; returns how the sends ended, and the error that explains it."""
+        if error := self._hand_in():
+            return self._give_up(error)
         self._note("commit-asked")
-        error = self._tried(self.producer.commit_transaction)
+        error = self._retry(self.producer.commit_transaction)
         if error is None:
             return OK, None
         if not error.txn_requires_abort():
@@ -235,73 +235,71 @@ class Transactions:
         type_, why = self._abort()
         return (type_ if certain else INFO), why or error
 
-    def _handed_in(self) -> KafkaError | None:
-        """Hand the offsets in; why that was refused.
+    def _hand_in(self) -> KafkaError | None:
+        """Hand the offsets in; returns why that was refused.
 
-        Nothing of a transaction may be committed of which an offset is missing.
+        A transaction must not be committed without its offsets.
         """
         if self._offsets is None:
             return None
-        return self._tried(partial(self._offsets.hand_in, self.producer))
+        return self._retry(partial(self._offsets.hand_in, self.producer))
 
-    def _given_up(self, error: KafkaError) -> Ended:
-        """No commit was asked for: what can be aborted has certainly failed."""
+    def _give_up(self, error: KafkaError) -> Ending:
+        """End without having asked for a commit: after an abort the sends have certainly failed."""
         if error.txn_requires_abort():
             type_, why = self._abort()
             return type_, why or error
         self._replace()
         return INFO, error
 
-    def _abort_whole(self) -> Ended:
-        """Abort once all records are in the log and the offsets handed in: what an abort purges
-        would never get there."""
-        self._tried(self._delivered)
-        self._handed_in()
+    def _abort_whole(self) -> Ending:
+        """Abort once all records are in the log and the offsets handed in: an earlier abort would
+        purge them."""
+        self._retry(self._await_reports)
+        self._hand_in()
         return self._abort()
 
     def _note(self, name: str) -> None:
-        """An event of the open transaction."""
+        """Record an event of the open transaction."""
         number, instance = self._recorder.transaction, self._recorder.instance
         self._recorder.event("transaction", name=name, transaction=number, instance=instance)
 
-    def _abort(self) -> Ended:
+    def _abort(self) -> Ending:
         self._note("abort-asked")
-        error = self._tried(self.producer.abort_transaction)
+        error = self._retry(self.producer.abort_transaction)
         if error is None:
             return FAIL, None
         self._replace()
         return INFO, error
 
-    def _tried(self, call: Callable[[], object]) -> KafkaError | None:
-        return tried(call, self._session, self._sender)
+    def _retry(self, call: Callable[[], object]) -> KafkaError | None:
+        return retry(call, self._session, self._sender)
 
-    def _delivered(self) -> None:
+    def _await_reports(self) -> None:
         """Await the reports of all records."""
         self.producer.flush(self._spec.flush_s)
 
     def _settle(self, type_: int, why: KafkaError | None) -> None:
-        """Tell how every send of the transaction has ended; an error of its own goes first."""
+        """Record how every send of the transaction ended; its own error takes precedence."""
         reports, self._reports = self._reports, []
         self._sends = self._begun_ns = 0
         end_ns = time.monotonic_ns()
         for operation, error, message in reports:
-            ended = fate(type_, error)
-            if ended == OK:
-                self._sender.delivered(operation, None, message)
+            outcome = fate(type_, error)
+            if outcome == OK:
+                self._sender.on_delivery(operation, None, message)
             else:
-                self._sender.ended(operation, ended, end_ns, self._named(error or why))
+                self._sender.finish(operation, outcome, end_ns, self._name_error(error or why))
         if self._offsets is not None:
-            self._offsets.settle(type_, end_ns, 0 if type_ == OK else self._named(why))
+            self._offsets.settle(type_, end_ns, 0 if type_ == OK else self._name_error(why))
 
-    def _named(self, error: KafkaError | None) -> int:
+    def _name_error(self, error: KafkaError | None) -> int:
         code, name = (error.code(), error.name()) if error else (ABORTED, ABORTED_NAME)
         self._recorder.name_error(code, name)
         return code
 
-    # A new producer
-
     def _replace(self) -> None:
-        """Take a new producer; the old one gives its reports back first."""
+        """Replace the producer; the old one first gives its reports back."""
         old, limit_ns = self.producer, time.monotonic_ns() + int(PURGE_S * 1e9)
         old.purge()
         while len(old) and time.monotonic_ns() < limit_ns:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from analysis.studies.cells.shares import counts, share
-from harness.model.runs.ledger import Line
+from harness.model.runs.ledger_line import Line
 
 GIB = 2**30
 NOT_TOLD = "not told"

@@ -16,7 +16,8 @@ from analysis.studies.cells.experiments import by_experiment, of_commits
 from analysis.studies.cells.shares import counts, middle
 from analysis.studies.cells.sittings import Dispersion, Sittings
 from harness.model.campaigns.campaign import Campaign, Pool
-from harness.model.runs.ledger import Line, Lines
+from harness.model.runs.ledger import Lines
+from harness.model.runs.ledger_line import Line
 
 ACKS: Final = "workload.producer.acks"
 HEADS: Final = {

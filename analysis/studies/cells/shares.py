@@ -12,7 +12,8 @@ from collections.abc import Sequence
 
 from scipy.stats import norm
 
-from harness.model.runs.ledger import Line, has_digest
+from harness.model.runs.ledger import has_digest
+from harness.model.runs.ledger_line import Line
 
 UNKNOWN = "unknown"
 NOT_CALM = "not measured calm"
@@ -85,13 +86,17 @@ def pressure(line: Line) -> float | None:
     """Percent of the load's time (in older lines: of the run's) in which something waited for a
     CPU; None: not recorded."""
     starved = line.get("starved_in_load") or (line.get("host") or {}).get("cpu_starvation") or {}
-    percent: float | None = starved.get("pressure_some_percent")
-    return percent
+    return starved.get("pressure_some_percent")
 
 
 def calm(lines: Sequence[Line]) -> list[Line]:
     """The runs whose gaps and latencies are Kafka's and not the host's."""
     return [line for line in lines if (p := pressure(line)) is not None and p <= CALM_PERCENT]
+
+
+def kafkas(lines: Sequence[Line]) -> list[str]:
+    """The releases of Kafka that they are of."""
+    return sorted({kafka for line in lines if (kafka := line.get("kafka"))})
 
 
 def by_age(lines: Sequence[Line]) -> tuple[list[Line], list[Line]]:
@@ -125,7 +130,11 @@ def counts(lines: Sequence[Line], anomaly: str) -> list[int]:
 
 def calm_gaps_s(lines: Sequence[Line], kind: str = "produce") -> list[float]:
     """The longest stretch without an ack (or a read: consume) of each calm run."""
-    return [max(line[f"{kind}_gaps_s"], default=0.0) for line in calm(lines)]
+    reads = kind == "consume"
+    return [
+        max(line["consume_gaps_s"] if reads else line["produce_gaps_s"], default=0.0)
+        for line in calm(lines)
+    ]
 
 
 def middle_gap(lines: Sequence[Line], kind: str = "produce", digits: int = 2) -> str:

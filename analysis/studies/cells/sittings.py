@@ -22,7 +22,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.studies.cells.shares import UNKNOWN, affected, checked
-from harness.model.runs.ledger import CALIBRATED, ENDED, STARTED, Line, Lines, Name, name_of
+from harness.model.runs.ledger import CALIBRATED, ENDED, STARTED, Lines, Name, name_of
+from harness.model.runs.ledger_line import Line
 
 LEAST = 1.0  # expected hits, and misses, of a sitting of a cell
 FEW = 5  # shares of fewer sittings are given by host

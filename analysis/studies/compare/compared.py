@@ -28,7 +28,8 @@ from analysis.studies.compare.exact import (
 )
 from harness.model.campaigns.worse import GAP_FACTOR
 from harness.model.kafka_text import kafka_text
-from harness.model.runs.ledger import Line, has_digest, name_of
+from harness.model.runs.ledger import has_digest, name_of
+from harness.model.runs.ledger_line import Line
 
 LOST, UNKNOWN, INVALID = "lost", "unknown", "invalid"
 GAPS = {"produce": "no ack for", "consume": "no read for"}

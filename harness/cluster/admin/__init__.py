@@ -1,1 +1,1 @@
-"""What the harness asks of brokers and changes in them: topics, settings, elections, groups."""
+"""Administration of brokers: topics, settings, elections, groups."""

@@ -1,7 +1,7 @@
-"""What the harness asks of the brokers by confluent_kafka: topics, log ends, settings.
+"""Administration by confluent_kafka: topics, log ends, settings.
 
-While faults are in force only faults themselves come here, those that an operator's commands are;
-each makes an Admin of its own, since an old client may know an old controller.
+While faults are in force only verbs that are an operator's commands use it; each makes an Admin of
+its own, since an old client may know an old controller.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from harness.cluster.admin.topics import Topics
 from harness.cluster.nodes import Node
 
 _KINDS = {"topic": ConfigResource.Type.TOPIC, "broker": ConfigResource.Type.BROKER}
-# What somebody has set at run time on this very topic or broker: all else comes from elsewhere.
+# The sources of settings that were set at run time on the topic or broker itself.
 _OWN = (ConfigSource.DYNAMIC_TOPIC_CONFIG.value, ConfigSource.DYNAMIC_BROKER_CONFIG.value)
 
 
@@ -35,7 +35,7 @@ class Resource:
     kind: Literal["topic", "broker"]
     name: str
 
-    def asked(self, entries: Sequence[ConfigEntry] = ()) -> ConfigResource:
+    def named(self, entries: Sequence[ConfigEntry] = ()) -> ConfigResource:
         """The resource as confluent_kafka names it."""
         return ConfigResource(_KINDS[self.kind], self.name, incremental_configs=list(entries))
 
@@ -65,8 +65,8 @@ class Admin:
         transaction keeps read_committed readers from it (the last stable offset is less), unless
         they are wanted `though_open`.
 
-        The next try is a fresh client's: a broker that has just started tells of no brokers at all,
-        and a client that asked it then knows nobody for good.
+        Each try uses a new client: a client that has asked a broker that had just started may never
+        learn of any broker.
         """
         try:
             committed = self._ends(topic, partitions, IsolationLevel.READ_COMMITTED)
@@ -88,7 +88,7 @@ class Admin:
 
     def settings(self, resource: Resource) -> dict[str, Setting]:
         """Every setting of a topic or a broker. Raises ClusterError."""
-        wanted, client = resource.asked(), self._connection.client
+        wanted, client = resource.named(), self._connection.client
 
         def ask() -> dict[str, Setting]:
             future = client.describe_configs([wanted], request_timeout=CREATE_LIMIT_S)
@@ -98,7 +98,7 @@ class Admin:
 
     def change(self, resource: Resource, settings: Mapping[str, str | None]) -> None:
         """Set keys of a topic or a broker; None removes what was set. Raises ClusterError."""
-        wanted = resource.asked([_change(name, value) for name, value in settings.items()])
+        wanted = resource.named([_change(name, value) for name, value in settings.items()])
         client = self._connection.client
 
         def alter() -> bool:

@@ -1,6 +1,5 @@
-"""One client of the brokers for what the harness asks of them, and how long it goes on asking.
-
-Set-up may retry: a fresh cluster's controller can be unknown to a client for a moment.
+"""A client of the brokers for administration; it retries, since the controller of a new cluster can
+be unknown to a client for a moment.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ REQUEST_LIMIT_S = 10.0
 CREATE_LIMIT_S = 2.0  # a fresh client may wait in vain for a controller: ask again soon
 CHANGE_LIMIT_S = 30.0
 ASK_EVERY_S = 0.1
-# Errors of a broker that has not heard yet: who is controller, or of a topic that was just made.
+# Errors of a broker that does not know the controller, or a new topic, yet.
 NOT_YET = ("NOT_CONTROLLER", "UNKNOWN_TOPIC_OR_PART")
 T = TypeVar("T")
 
@@ -36,7 +35,7 @@ class AdminConnection:
         self.client = AdminClient(dict(self._config))
 
     def renew(self) -> None:
-        """Go on with a fresh client: one that has met a broker too early may know nobody for good
+        """Use a new client: one that has met a broker too early may never learn of any broker
         (librdkafka issue 5301)."""
         self.client = AdminClient(dict(self._config))
 
@@ -50,7 +49,7 @@ class AdminConnection:
     def insist(self, ask: Callable[[], T], what: str, limit_s: float = CHANGE_LIMIT_S) -> T:
         """Ask again while brokers cannot tell; ClusterError when they refuse or time is over."""
 
-        def asked() -> T | None:
+        def attempt() -> T | None:
             try:
                 return ask()
             except KafkaException as error:
@@ -60,6 +59,6 @@ class AdminConnection:
                 raise ClusterError(f"{what}: refused: {problem.str()}") from None
 
         try:
-            return cast(T, wait_until(asked, timeout_s=limit_s, what=what, every_s=ASK_EVERY_S))
+            return cast(T, wait_until(attempt, timeout_s=limit_s, what=what, every_s=ASK_EVERY_S))
         except WaitTimeout as error:
             raise NotInTime(str(error)) from None

@@ -1,17 +1,16 @@
-"""What an operator's tools ask that confluent_kafka has no call for, or not on every release.
+"""An operator's requests that confluent_kafka has no call for, or not on every release.
 
     Requests(nodes, settings).reassign({("t", 0): (2, 3)})      replicas of partition 0 of topic t
 
-Whoever takes a request is asked. Any of KRaft's brokers passes these on to the active controller
-(KIP-590). Beside ZooKeeper the controller alone takes them: another broker says NOT_CONTROLLER, and
-the next is asked; who took the last one is asked first. Where no broker takes it, Blind is raised,
-and where Kafka says no, NotInTime with its words: it may say yes later.
+Any of KRaft's brokers passes these requests on to the active controller (KIP-590). Beside ZooKeeper
+only the controller takes them: another broker answers NOT_CONTROLLER, and the next is asked. The
+broker that took the last request is asked first. If no broker takes it, Blind is raised; if Kafka
+refuses, NotInTime with its words, since it may accept later.
 
 Every broker from 2.4 on knows them: elections have types (KIP-460), replicas are moved by requests
-(KIP-455); from 3.9 on who votes in KRaft's quorum can be changed (KIP-853).
+(KIP-455); from 3.9 on the voters of KRaft's quorum can be changed (KIP-853).
 
-The library takes a tenth of a second to import: who needs this module imports it only once it is
-needed.
+The library takes a tenth of a second to import, so import this module late.
 """
 
 from __future__ import annotations
@@ -37,13 +36,13 @@ from harness.cluster.view.connection import Link, Unanswered
 from harness.cluster.view.quorum import metadata_log
 from harness.cluster.view.state import Blind
 
-# kafka-python makes its classes of JSON files, and has none of who votes in KRaft's quorum
+# kafka-python makes its classes of JSON files, and has none for the voters of KRaft's quorum
 # (KIP-853). These are Kafka 3.9's, clients/src/main/resources/common/message.
 _FOLDER = "harness.cluster.admin.messages"
 
 
 class AddRaftVoterRequest(ApiMessage, load_json=_FOLDER):  # type: ignore[misc,call-arg]
-    """Let a controller vote that follows the quorum's log."""
+    """Make a controller that follows the quorum's log a voter."""
 
 
 class AddRaftVoterResponse(ApiMessage, load_json=_FOLDER):  # type: ignore[misc,call-arg]
@@ -69,7 +68,7 @@ Directories = Mapping[int, UUID]  # by the controller's id
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Members:
-    """Who votes in KRaft's quorum, and who only follows its log, with their directories."""
+    """The voters of KRaft's quorum and the observers of its log, with their directories."""
 
     voters: Directories
     observers: Directories
@@ -106,9 +105,9 @@ class Requests:
         )
 
         def results(said: Any) -> Iterator[tuple[str, Any]]:
-            for each in said.replica_election_results:
-                for one in each.partition_result:
-                    yield f"{each.topic}-{one.partition_id}", one
+            for result in said.replica_election_results:
+                for partition in result.partition_result:
+                    yield f"{result.topic}-{partition.partition_id}", partition
 
         self._carried_out(request, results)
 
@@ -130,9 +129,9 @@ class Requests:
         request = AlterPartitionReassignmentsRequest(timeout_ms=WITHIN_MS, topics=topics, version=0)
 
         def results(said: Any) -> Iterator[tuple[str, Any]]:
-            for each in said.responses:
-                for one in each.partitions:
-                    yield f"{each.name}-{one.partition_index}", one
+            for topic in said.responses:
+                for partition in topic.partitions:
+                    yield f"{topic.name}-{partition.partition_index}", partition
 
         self._carried_out(request, results)
 
@@ -141,11 +140,11 @@ class Requests:
         request = ListPartitionReassignmentsRequest(timeout_ms=WITHIN_MS, topics=None, version=0)
         said = self._carried_out(request, lambda _: ())
         return frozenset(
-            (each.name, one.partition_index) for each in said.topics for one in each.partitions
+            (topic.name, part.partition_index) for topic in said.topics for part in topic.partitions
         )
 
     def quorum(self) -> Members:
-        """Who votes, and who only follows. Raises Blind, NotInTime."""
+        """The voters and observers. Raises Blind, NotInTime."""
         request = DescribeQuorumRequest(topics=[metadata_log()], version=2)
 
         def results(said: Any) -> Iterator[tuple[str, Any]]:
@@ -153,8 +152,8 @@ class Requests:
 
         (partition,) = self._carried_out(request, results).topics[0].partitions
         return Members(
-            voters={one.replica_id: one.replica_directory_id for one in partition.current_voters},
-            observers={one.replica_id: one.replica_directory_id for one in partition.observers},
+            voters={r.replica_id: r.replica_directory_id for r in partition.current_voters},
+            observers={r.replica_id: r.replica_directory_id for r in partition.observers},
         )
 
     def add_voter(self, node: Node, directory: UUID) -> None:
@@ -181,19 +180,19 @@ class Requests:
     def _carried_out(
         self, request: Any, results: Callable[[Any], Iterable[tuple[str, Any]]]
     ) -> Any:
-        """The answer of who takes it; what of it failed in Kafka's words: NotInTime."""
+        """The answer of the broker that takes it. Raises NotInTime, in Kafka's words."""
 
         def ask(node: Node, link: Link) -> Any:
             said = link.ask(request)
-            each = [("", said), *results(said)]
-            if any(one.error_code == NOT_CONTROLLER for _, one in each):
+            parts = [("", said), *results(said)]
+            if any(part.error_code == NOT_CONTROLLER for _, part in parts):
                 raise Unanswered(f"{node.name} is not the controller")
             return said
 
         said = self._taken(ask)
-        for what, one in [(type(request).__name__, said), *results(said)]:
-            if one.error_code not in (0, ELECTION_NOT_NEEDED):
-                why = getattr(one, "error_message", None) or for_code(one.error_code).message
+        for what, part in [(type(request).__name__, said), *results(said)]:
+            if part.error_code not in (0, ELECTION_NOT_NEEDED):
+                why = getattr(part, "error_message", None) or for_code(part.error_code).message
                 raise NotInTime(f"{what}: refused: {why}")
         return said
 

@@ -1,4 +1,4 @@
-"""Topics made, changed and removed, and the consumer group that goes with one."""
+"""Creates, changes and removes topics, and removes a topic's consumer group."""
 
 from __future__ import annotations
 
@@ -81,17 +81,17 @@ class Topics:
             if problem.name() == "TOPIC_ALREADY_EXISTS":  # by a try whose answer was late
                 return True
             if problem.code() < 0 or problem.retriable() or problem.name() == "NOT_CONTROLLER":
-                return False  # a client that has not met the cluster yet
+                return False  # the client does not know the cluster yet
             raise ClusterError(f"topic {name} was refused: {problem.str()}") from None
         return True
 
     def exists(self, name: str) -> bool:
         """Whether there is such a topic that we may see. Raises ClusterError."""
         client = self._connection.client
-        found = self._connection.insist(
+        metadata = self._connection.insist(
             lambda: client.list_topics(timeout=CREATE_LIMIT_S), "the list of topics"
         )
-        return name in found.topics
+        return name in metadata.topics
 
     def add_partitions(self, topic: str, total: int) -> None:
         """Let a topic have `total` partitions. Raises ClusterError."""
@@ -102,7 +102,7 @@ class Topics:
             try:
                 client.create_partitions([new], request_timeout=CREATE_LIMIT_S)[topic].result()
             except KafkaException:
-                # An earlier try may have done it, its answer late.
+                # An earlier try may have done it, with a late answer.
                 if len(client.list_topics(topic, timeout=1).topics[topic].partitions) < total:
                     raise
             return True
@@ -110,7 +110,7 @@ class Topics:
         self._connection.insist(add, f"topic {topic} to have {total} partitions")
 
     def remove(self, topic: str, group: str | None) -> list[str]:
-        """Remove what a run has made, and wait until the topic is gone; says what came of it.
+        """Remove a run's topic and group, and wait until the topic is gone; returns sentences.
 
         A group with a member that was killed cannot be removed; without its topic Kafka forgets it
         by itself soon after the member's session. Raises ClusterError.
@@ -139,7 +139,7 @@ class Topics:
     def _remove(
         self, name: str, ask: Callable[[], Mapping[str, Any]], what: str, *excuses: str
     ) -> str | None:
-        """Ask once it can be answered; the broker's words where it has one of these excuses."""
+        """Remove it; the broker's words where the error is one of `excuses`."""
 
         def removed() -> tuple[str | None]:
             try:
@@ -158,7 +158,7 @@ def _texts(config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def others_from(nodes: Sequence[Node], one: Node) -> list[Node]:
-    """All nodes but `one`, in their order round, beginning with the one after it."""
+    """All nodes but `one`, in the ring's order, beginning with the one after it."""
     at = nodes.index(one)
     return [*nodes[at + 1 :], *nodes[:at]]
 

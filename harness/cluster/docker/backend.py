@@ -77,7 +77,7 @@ def refuses(scenario: Scenario) -> str | None:
 
 
 def absent(_: Mapping[str, Any]) -> str | None:
-    """Why there is no Docker to be had. Raises ClusterError with the same."""
+    """Why Docker is not available. May raise ClusterError with the reason instead."""
     if why := without_sdk():
         return why
     connect()
@@ -93,17 +93,17 @@ def without_sdk() -> str | None:
 
 
 def image(scenario: Scenario) -> str:
-    """What its brokers are made of."""
+    """The image of its brokers."""
     return images.of_nodes(scenario.cluster, scenario.backend.docker.image)["kafka"]
 
 
 def containers(record: RunRecord) -> list[str]:
     """The ids of the run's containers."""
     project = (record.cluster or ClusterRecord()).project
-    return [each.id for each in Engine(connect(), project or "").services().values()]
+    return [container.id for container in Engine(connect(), project or "").services().values()]
 
 
-# What a killed harness has left
+# After a harness that was killed
 
 
 def heal(orphan: Orphan) -> list[str]:
@@ -121,7 +121,7 @@ def heal(orphan: Orphan) -> list[str]:
     if not services:
         return [f"nothing to heal: Docker has no container of the project {project}"]
     guard(project, ours=engine.is_ours(), named=None, allowed=())
-    marks = {each.labels.get(compose.RUN_LABEL) for each in services.values()}
+    marks = {container.labels.get(compose.RUN_LABEL) for container in services.values()}
     marked = orphan.run_id is None or marks == {orphan.run_id}
     check_own(f"the project {project}", own=marked, remedy=remedy)
     done, prefix = list[str](), compose.holder_of("")
@@ -142,9 +142,9 @@ def heal(orphan: Orphan) -> list[str]:
 
 
 def _stay_up(engine: Engine, name: str, role: str) -> str:
-    """Start a node, which was started once, until it stays: a broker ends itself while its old
-    session lives. A container that an older harness made does not say its role, and may log any."""
-    starts, logged = 1, UP.get(role) or [words for each in UP.values() for words in each]
+    """Start a node again until it stays: a broker ends itself while its old session lives. An older
+    harness's container does not name its role; any role's line counts."""
+    starts, logged = 1, UP.get(role) or [words for lines in UP.values() for words in lines]
 
     def up() -> bool:
         nonlocal starts

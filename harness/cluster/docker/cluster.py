@@ -98,10 +98,10 @@ class DockerCluster(Cluster):
         if self._heartbeat is not None:
             self._heartbeat.stop()
             self._heartbeat = None
-        for each in self._shells.values():
-            each.close()
+        for opened in self._shells.values():
+            opened.close()
         for node in self.nodes:
-            with suppress(ClusterError):  # what never was has no log
+            with suppress(ClusterError):  # a container that was never made has no log
                 (self.logs / f"{node.name}.log").write_bytes(self.engine.log(node.name))
                 self._keep_data(node)
         self.engine.remove()
@@ -144,10 +144,10 @@ class DockerCluster(Cluster):
             return self._host.run(argv)
         if argv[0] in shell.QUICK:
             return self._shells[node.name].run(argv)
-        return self.engine.run(compose.holder_of(node.name), heartbeat.there(argv))
+        return self.engine.run(compose.holder_of(node.name), heartbeat.in_sidecar(argv))
 
     def has_rules(self, node: Node) -> bool:
-        """Clients live in this host's network, which is not ours."""
+        """All nodes; clients are in this host's network, which is not ours to change."""
         return node.role != "client"
 
     # Companions
@@ -164,16 +164,16 @@ class DockerCluster(Cluster):
                 "harness.cluster.docker.exec_process",
                 self.engine.project,
                 service,
-                *heartbeat.there(argv),
+                *heartbeat.in_sidecar(argv),
             ]
         )
 
     # Parts
 
     def _start_containers(self) -> None:
-        """The holders first: Docker gives each a port that is free, which its broker then tells.
+        """Start the holders first: Docker gives each a free port, which its broker then advertises.
 
-        A port that we choose may be another run's by the time that Docker binds it.
+        A port that we chose could be taken by the time that Docker binds it.
         """
         project, file = self.engine.project, self.logs.parent / "compose.json"
         compose.write(file, compose.additions(self.nodes, self.settings, self.run_id))
@@ -214,13 +214,13 @@ class DockerCluster(Cluster):
         """What a node sees as the source of this host's packets, asked of one that sees them."""
         member = quorum(self.nodes)[0]
         show = ["ss", "-tnH", "state", "established", f"( sport = :{member.port} )"]
-        known = {"127.0.0.1", *(node.address for node in self.nodes)}
+        own = {"127.0.0.1", *(node.address for node in self.nodes)}
 
         def seen() -> str | None:
             listing = self.engine.run(compose.holder_of(member.name), show)
-            found = [line.split()[-1] for line in listing.splitlines()]
-            peers = {m[1] for end in found if (m := re.search(r"([\d.]+)\]?:\d+$", end))}
-            return next(iter(sorted(peers - known)), None)
+            ends = [line.split()[-1] for line in listing.splitlines()]
+            peers = {m[1] for end in ends if (m := re.search(r"([\d.]+)\]?:\d+$", end))}
+            return next(iter(sorted(peers - own)), None)
 
         with socket.create_connection(member.dial, timeout=10):
             return str(wait_until(seen, timeout_s=30, what=f"{member.name} to see a client"))

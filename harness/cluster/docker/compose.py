@@ -1,4 +1,4 @@
-"""The docker backend's cluster as its compose file has it, and what one run adds to that file.
+"""The docker backend's compose file, and what one run adds to it.
 
     docker-compose.yml          ZooKeepers and brokers
     docker-compose.kraft.yml    KRaft's controllers and brokers
@@ -33,7 +33,7 @@ from harness.release import COMPOSE_FILE, KRAFT_COMPOSE_FILE
 
 COMMANDS = (("docker", "compose"), ("docker-compose",))
 ROLE_LABEL, RUN_LABEL = f"{LABEL}.role", f"{LABEL}.run"
-# Where a node listens for whoever is outside, by its role.
+# Where a node listens for clients outside, by its role.
 PORTS: Mapping[Role, int] = {"zookeeper": 2181, "controller": CONTROLLER_PORT, "broker": 19092}
 UP_LIMIT_S = 300.0
 
@@ -44,17 +44,17 @@ def holder_of(node: str) -> str:
 
 
 def file_of(metadata: Metadata) -> Path:
-    """The compose file of a cluster that keeps its metadata so."""
+    """The compose file of a cluster, by who keeps its metadata."""
     return COMPOSE_FILE if metadata == "zookeeper" else KRAFT_COMPOSE_FILE
 
 
 def environment(node: Node, settings: node_config.ClusterSettings) -> dict[str, str]:
     """The variables that give a node its settings, beyond what the compose file says."""
-    told = node_config.effective(settings)
+    layers = node_config.effective(settings)
     if node.role == "zookeeper":
-        return _zookeepers(told["zoo"])
+        return _zookeepers(layers["zoo"])
     rack = {"broker.rack": node.rack} if node.rack else {}
-    own = {**rack, **told["controller" if node.role == "controller" else "server"]}
+    own = {**rack, **layers["controller" if node.role == "controller" else "server"]}
     levels = " ".join(f"{name}={level}" for name, level in settings.features.items())
     formatted = {"CLUSTER_FEATURES": levels} if levels else {}
     return {**formatted, **{f"KAFKA_{_variable(key)}": value for key, value in own.items()}}
@@ -129,10 +129,10 @@ def answers(words: Sequence[str]) -> bool:
     """Whether this compose command works here."""
     if system_packages.program(words[0]) is None:
         return False
-    asked = subprocess.run(
+    version = subprocess.run(
         [*words, "version"], env=_environment(), capture_output=True, check=False
     )
-    return asked.returncode == 0
+    return version.returncode == 0
 
 
 def write(file: Path, content: Mapping[str, Any]) -> None:

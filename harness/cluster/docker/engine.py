@@ -1,7 +1,6 @@
-"""A compose project as the Docker engine has it: its containers by their labels, never by name.
+"""A compose project in the Docker engine: its containers, found by labels, never by name.
 
-The one file that talks to Docker's SDK, which is imported when it is needed: without the extra
-`docker` everything else works.
+Only this file uses Docker's SDK, and imports it late: all else works without the extra `docker`.
 """
 
 from __future__ import annotations
@@ -68,13 +67,13 @@ class Engine:
 
     def services(self) -> dict[str, Any]:
         """Service -> container, running or not."""
-        found = _asked(lambda: self.client.containers.list(all=True, filters=self._filter()))
-        return {container.labels[SERVICE]: container for container in found}
+        containers = _asked(lambda: self.client.containers.list(all=True, filters=self._filter()))
+        return {container.labels[SERVICE]: container for container in containers}
 
     def is_ours(self) -> bool:
         """Whether all containers bear our label, and there are any."""
-        found = self.services().values()
-        return bool(found) and all(LABEL in container.labels for container in found)
+        containers = self.services().values()
+        return bool(containers) and all(LABEL in container.labels for container in containers)
 
     def pid(self, service: str) -> int | None:
         """The pid of the container's process on the Docker host; None when it does not run."""
@@ -87,8 +86,8 @@ class Engine:
             listing = _asked(lambda: self.client.api.top(self._id(service), ps_args="-eo pid,stat"))
         except ClusterError:
             return ""
-        found = listing["Processes"] or ()  # none, when it has just ended
-        return next((stat for number, stat in found if int(number) == pid), "")
+        processes = listing["Processes"] or ()  # none, when it has just ended
+        return next((stat for number, stat in processes if int(number) == pid), "")
 
     def address(self, service: str) -> str:
         """The container's address in the project's one network."""
@@ -152,7 +151,7 @@ class Engine:
     def remove(self) -> None:
         """Remove the project's containers with their volumes, and its networks."""
         for container in self.services().values():
-            with contextlib.suppress(ClusterError):  # somebody else has done it
+            with contextlib.suppress(ClusterError):  # it is removed already
                 _asked(partial(container.remove, force=True, v=True))
         for network in _asked(lambda: self.client.networks.list(filters=self._filter())):
             _asked(network.remove)

@@ -3,7 +3,7 @@
     python -m harness.cluster.docker.exec_process PROJECT SERVICE ARGV…
 
 Prints what the program prints. At TERM, or when this process ends in any way, the program's input
-ends, upon which its sidecar tells it to end (harness/cluster/sidecar/sidecar.sh, `beside`).
+ends, and then its sidecar ends it (harness/cluster/sidecar/sidecar.sh, `beside`).
 """
 
 from __future__ import annotations

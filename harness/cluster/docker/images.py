@@ -34,13 +34,13 @@ def variables(cluster: ClusterPart, image: str) -> dict[str, str]:
 
 
 def of_nodes(cluster: ClusterPart, image: str) -> dict[str, str]:
-    """What the nodes are made of: `kafka` and, where there is one, `zookeeper` -> image."""
+    """The images of the nodes: `kafka` and, where there is one, `zookeeper` -> image."""
     file = COMPOSE_FILE if cluster.has_zookeeper else KRAFT_COMPOSE_FILE
     defaults = dict(re.findall(r"\$\{(HARNESS_\w+_IMAGE):-([^}]+)\}", file.read_text()))
-    told = {name: os.environ.get(name) or default for name, default in defaults.items()}
-    told |= variables(cluster, image)
+    images = {name: os.environ.get(name) or default for name, default in defaults.items()}
+    images |= variables(cluster, image)
     kinds = {"kafka": KAFKA} | ({"zookeeper": ZOOKEEPER} if cluster.has_zookeeper else {})
-    return {kind: told[name] for kind, name in kinds.items()}
+    return {kind: images[name] for kind, name in kinds.items()}
 
 
 def problem(cluster: ClusterPart, image: str) -> str | None:

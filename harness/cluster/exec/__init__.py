@@ -1,1 +1,1 @@
-"""Running commands where a node is: kept-open shells, and the workers' processes on this host."""
+"""Runs commands beside nodes, by open shells, and the workers' processes on this host."""

@@ -1,13 +1,13 @@
-"""What runs on the harness's own host, beside a cluster that lives elsewhere: the workers.
+"""Runs processes on the harness's host for a cluster that is elsewhere: the workers.
 
     host = HostProcesses()
     host.spawn(argv, log=path)      a worker
     host.stand_in(argv)             a program that stands for one elsewhere
     host.run(argv)                  a short command, and what it printed
 
-What is started dies with the harness, even by SIGKILL. The kernel's death signal goes by the thread
-that started a process (prctl(2), PR_SET_PDEATHSIG), so one thread starts them all and lives as long
-as the harness. Without setpriv they may outlive it, until their own time limits.
+Processes die with the harness, even by SIGKILL. The kernel sends its death signal when the thread
+that started a process ends (prctl(2), PR_SET_PDEATHSIG), so one thread starts them all and lives as
+long as the harness. Without setpriv they may outlive it, until their own time limits.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from harness.host import system_packages
 
 
 class HostProcesses:
-    """Starts what is needed on this host until it is closed."""
+    """Starts processes on this host until it is closed."""
 
     def __init__(self) -> None:
         self._spawner = ThreadPoolExecutor(max_workers=1, thread_name_prefix="spawner")

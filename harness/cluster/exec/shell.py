@@ -1,9 +1,9 @@
-"""A shell that is kept open beside a node, and carries out one command after the other.
+"""An open shell beside a node, which runs one command after the other.
 
-Entering a container costs the engine a twentieth of a second, and a quarter where six are entered
-at once on two processors: too long for a cut that shall be everywhere at nearly the same moment. In
-an open shell a command costs what the command costs. What it prints comes back whole, its errors
-apart: the shell writes them behind a mark that no command can know.
+Entering a container takes the engine a twentieth of a second, and a quarter where six are entered
+at once on two processors: too long for a cut that must begin everywhere at nearly the same moment.
+A command in an open shell has no such cost. Its output comes back whole, its errors apart: the
+shell writes them behind a mark that no command can know.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from harness.waiting import WaitTimeout, wait_until
 SHELL = ("sh", "-c", "exec 3>&1; exec sh")  # 3: past what captures a command's errors
 LIMIT_S = 30.0
 ENOUGH = 100_000  # characters that a shell has said, after which another takes its place
-QUICK = frozenset({"iptables", "sh", "tc"})  # programs that take no time of their own
+QUICK = frozenset({"iptables", "sh", "tc"})  # programs that take next to no time
 LOOK_EVERY_S = 0.002
 
 
@@ -99,6 +99,6 @@ class OpenShell:
 
 
 def open_all(shells: Collection[OpenShell]) -> None:
-    """Open every shell now, before a fault is in a hurry."""
+    """Open every shell now, before a fault needs it."""
     with ThreadPoolExecutor(len(shells)) as threads:
-        list(threads.map(lambda each: each.run(["true"]), shells))
+        list(threads.map(lambda shell: shell.run(["true"]), shells))

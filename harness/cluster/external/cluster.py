@@ -1,4 +1,4 @@
-"""A Kafka that is somebody's: reached by its bootstrap servers, never started and never ended.
+"""A Kafka that is not ours: reached by its bootstrap servers, never started and never ended.
 
 The brokers are those that its metadata names, kafka<broker.id>; the workers live on the harness's
 host and address each. Two things are made there and removed at the end: the run's topic, under a
@@ -24,13 +24,13 @@ from harness.cluster.ownership import Orphan, check_own, check_reached
 from harness.config_files.settings import ConfigFileError
 from harness.model.scenario import AttachPart, ExternalPart, FaultPart, Scenario
 
-# What the harness's own brokers are configured with, and a topic among others must be by itself.
+# Settings of the harness's own brokers, which the topic on another cluster needs itself.
 KEEPS_ALL = {"cleanup.policy": "delete", "retention.ms": -1, "retention.bytes": -1}
 
 
 @dataclass(kw_only=True)
 class ExternalCluster(Cluster):
-    """A cluster that is there: Secured and Foreign, and nothing can be done to its nodes."""
+    """A cluster that is not ours: Secured and Foreign, without capabilities on its nodes."""
 
     nodes: tuple[Node, ...]
     client_settings: Mapping[str, str] = field(repr=False)
@@ -42,14 +42,14 @@ class ExternalCluster(Cluster):
         self._host = HostProcesses()
 
     def start(self) -> None:
-        """It runs."""
+        """Nothing: it runs."""
 
     def spawn(self, argv: Sequence[str], *, log: Path) -> subprocess.Popen[str]:
         """Start a worker on this host."""
         return self._host.spawn(argv, log=log)
 
     def close(self) -> None:
-        """Let it be."""
+        """Nothing: it runs on."""
         self._host.close()
 
 
@@ -77,11 +77,11 @@ def brokers_of(
             f"the cluster has {len(nodes)} brokers ({', '.join(node.name for node in nodes)}), and "
             f"the scenario's cluster.brokers is {wanted}: set cluster.brokers to {len(nodes)}"
         )
-    known = {node.name for node in nodes}
+    names = {node.name for node in nodes}
     for fault in faults_of(scenario):
-        if role_by_name(fault.target) == "broker" and fault.target not in known:
+        if role_by_name(fault.target) == "broker" and fault.target not in names:
             raise ClusterError(
-                f"there is no node {fault.target}; the cluster has {', '.join(sorted(known))}"
+                f"there is no node {fault.target}; the cluster has {', '.join(sorted(names))}"
             )
     return nodes
 

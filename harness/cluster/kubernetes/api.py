@@ -1,4 +1,4 @@
-"""Talking to a Kubernetes cluster: what the backend needs of the `kubernetes` client, no more.
+"""The API of a Kubernetes cluster: what the backend needs of the `kubernetes` client.
 
 The cluster is the one of the kubeconfig ($KUBECONFIG, ~/.kube/config) and the context asked for, or
 of the pod that this process runs in. Every error becomes one sentence.
@@ -56,8 +56,8 @@ def minikube_profile(context: str) -> str | None:
         every, current = config.list_kube_config_contexts()
     except ConfigException:
         return None
-    asked = next((each for each in every if each["name"] == context), current)
-    return minikube.profile_of(asked) if asked else None
+    chosen = next((candidate for candidate in every if candidate["name"] == context), current)
+    return minikube.profile_of(chosen) if chosen else None
 
 
 class Api:
@@ -82,8 +82,8 @@ class Api:
     def version(self) -> str:
         """The API server's."""
         with api_errors("the API server to answer"):
-            asked = client.VersionApi(self._client).get_code(_request_timeout=ASK_LIMIT_S)
-            return str(asked.git_version)
+            version = client.VersionApi(self._client).get_code(_request_timeout=ASK_LIMIT_S)
+            return str(version.git_version)
 
     # Objects
 
@@ -100,12 +100,12 @@ class Api:
         """The namespace's labels; None when there is no such namespace."""
         with api_errors(f"namespace {self.namespace}"):
             try:
-                found = self._core.read_namespace(self.namespace, _request_timeout=ASK_LIMIT_S)
+                namespace = self._core.read_namespace(self.namespace, _request_timeout=ASK_LIMIT_S)
             except ApiException as error:
                 if error.status == NOT_FOUND:
                     return None
                 raise
-            return dict(found.metadata.labels or {})
+            return dict(namespace.metadata.labels or {})
 
     def delete_namespace(self) -> None:
         """Have the namespace and all in it removed; returns at once."""
@@ -132,11 +132,11 @@ class Api:
     def node_ports(self, selector: str) -> dict[str, int]:
         """The node port of each Service with these labels that has one."""
         with api_errors("the Services"):
-            found = self._core.list_namespaced_service(self.namespace, label_selector=selector)
+            services = self._core.list_namespaced_service(self.namespace, label_selector=selector)
             return {
-                each.metadata.name: each.spec.ports[0].node_port
-                for each in found.items
-                if each.spec.type == "NodePort"
+                service.metadata.name: service.spec.ports[0].node_port
+                for service in services.items
+                if service.spec.type == "NodePort"
             }
 
     # Pods
@@ -144,10 +144,10 @@ class Api:
     def pods(self, selector: str) -> dict[str, Pod]:
         """The pods with these labels, by name."""
         with api_errors("the pods"):
-            found = self._core.list_namespaced_pod(
+            pods = self._core.list_namespaced_pod(
                 self.namespace, label_selector=selector, _request_timeout=ASK_LIMIT_S
             )
-            return {each.metadata.name: _pod(each) for each in found.items}
+            return {pod.metadata.name: _pod(pod) for pod in pods.items}
 
     def delete_pod(self, name: str, *, force: bool) -> None:
         """Graceful: SIGTERM, and the time that the manifest gives; by force: gone at once as far
@@ -192,7 +192,7 @@ class Api:
                 raise
 
     def change_machine(self, name: str, patch: Mapping[str, Any]) -> None:
-        """Change some of what is said of one."""
+        """Patch a machine."""
         with api_errors(f"Kubernetes node {name}"):
             self._core.patch_node(name, patch, _request_timeout=ASK_LIMIT_S)
 
@@ -260,32 +260,32 @@ class Api:
         )
 
 
-def _pod(found: Any) -> Pod:
-    statuses = found.status.container_statuses or []
+def _pod(pod: Any) -> Pod:
+    statuses = pod.status.container_statuses or []
     return Pod(
-        name=found.metadata.name,
-        uid=found.metadata.uid,
-        ip=found.status.pod_ip,
-        host_ip=found.status.host_ip,
-        leaving=found.metadata.deletion_timestamp is not None,
-        ready=bool(statuses) and all(each.ready for each in statuses),
-        restarts=sum(each.restart_count for each in statuses),
-        trouble=next((why for each in statuses if (why := _trouble(each))), None),
-        machine=found.spec.node_name,
-        containers=tuple(each.name for each in found.spec.containers),
-        ephemeral=_ephemeral(found),
-        volatile=tuple(each.name for each in found.spec.volumes or () if each.empty_dir),
+        name=pod.metadata.name,
+        uid=pod.metadata.uid,
+        ip=pod.status.pod_ip,
+        host_ip=pod.status.host_ip,
+        leaving=pod.metadata.deletion_timestamp is not None,
+        ready=bool(statuses) and all(status.ready for status in statuses),
+        restarts=sum(status.restart_count for status in statuses),
+        trouble=next((why for status in statuses if (why := _trouble(status))), None),
+        machine=pod.spec.node_name,
+        containers=tuple(container.name for container in pod.spec.containers),
+        ephemeral=_ephemeral(pod),
+        volatile=tuple(volume.name for volume in pod.spec.volumes or () if volume.empty_dir),
     )
 
 
-def _ephemeral(found: Any) -> dict[str, EphemeralContainer]:
-    statuses = {each.name: each for each in found.status.ephemeral_container_statuses or ()}
+def _ephemeral(pod: Any) -> dict[str, EphemeralContainer]:
+    statuses = {status.name: status for status in pod.status.ephemeral_container_statuses or ()}
     made = {}
-    for each in found.spec.ephemeral_containers or ():
-        status = statuses.get(each.name)
+    for container in pod.spec.ephemeral_containers or ():
+        status = statuses.get(container.name)
         state = status.state if status else None
-        made[each.name] = EphemeralContainer(
-            image=each.image,
+        made[container.name] = EphemeralContainer(
+            image=container.image,
             running=bool(state and state.running),
             code=state.terminated.exit_code if state and state.terminated else None,
             trouble=_trouble(status) if status else None,
@@ -340,7 +340,7 @@ def api_errors(what: str) -> Iterator[None]:
 
 @contextmanager
 def absent_is_fine() -> Iterator[None]:
-    """What is not there need not be removed."""
+    """Ignore that an object to remove does not exist."""
     try:
         yield
     except ApiException as error:

@@ -149,8 +149,8 @@ def _image_in(source: Path, release: str | None) -> str:
 
 def _rendered(source: Path, release: str | None) -> list[manifests.Manifest]:
     """What the cluster is made of; `release` is that of the harness's own image there."""
-    found = manifests.rendered(source)
-    return found if release is None else manifests.of_release(found, release)
+    rendered = manifests.rendered(source)
+    return rendered if release is None else manifests.of_release(rendered, release)
 
 
 def _release_of(scenario: Scenario) -> str | None:

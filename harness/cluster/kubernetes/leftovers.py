@@ -1,4 +1,4 @@
-"""What a killed harness has left in Kubernetes: undone by the sidecars, machines given back."""
+"""Heals what a killed harness left in Kubernetes: by the sidecars; machines are uncordoned."""
 
 from __future__ import annotations
 

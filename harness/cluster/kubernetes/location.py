@@ -16,7 +16,7 @@ CLIENT = "kubernetes>=31,<38"  # as pyproject.toml asks for it
 
 
 def attaches(scenario: Scenario) -> bool:
-    """Whether its cluster is there already: anything said of one means that."""
+    """Whether the run uses a cluster that is there already."""
     return scenario.backend.kubernetes.attach != AttachPart()
 
 
@@ -34,7 +34,7 @@ def namespace_of(run_id: str) -> str:
 
 
 def absent(settings: Mapping[str, Any]) -> str | None:
-    """Why there is no Kubernetes to be had. Raises ClusterError with the same."""
+    """Why Kubernetes is not available. May raise ClusterError with the reason instead."""
     if why := without_client():
         return why
     from harness.cluster.kubernetes.api import Api, configuration  # noqa: PLC0415

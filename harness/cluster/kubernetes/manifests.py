@@ -1,4 +1,4 @@
-"""The cluster's manifests: rendered by kustomize, then made those of one run; pure but for that.
+"""The cluster's manifests: rendered by kustomize, then adapted to one run; pure but for that.
 
 What people change (images, storage, node names, sizes) they change in an overlay of k8s/base or,
 with KRaft, of k8s/kraft. The harness changes only what differs from run to run: the namespace, the
@@ -64,7 +64,7 @@ def rendered(source: Path) -> list[Manifest]:
         text = _kustomize(source)
     else:
         raise ClusterError(f"backend.kubernetes.manifests: there is no {source}")
-    return [each for each in yaml.safe_load_all(text) if each]
+    return [manifest for manifest in yaml.safe_load_all(text) if manifest]
 
 
 def kustomize() -> list[str]:
@@ -115,9 +115,9 @@ def of_run(
             for inner in (part["metadata"] for part in parts):
                 inner["labels"] = {**inner.get("labels", {}), **labels}
         made.append(manifest)
-    there = {m["metadata"]["name"] for m in made if m["kind"] == "Service"}
+    services = {m["metadata"]["name"] for m in made if m["kind"] == "Service"}
     wanted = {f"{name}-{i}" for name, count in counts.items() for i in range(1, count + 1)}
-    if missing := sorted(wanted - there):
+    if missing := sorted(wanted - services):
         raise ClusterError(
             f"the manifests have no Service for {', '.join(missing)}: add one for each"
         )
@@ -139,7 +139,7 @@ def images(manifests: Iterable[Manifest]) -> dict[str, str]:
 def of_release(manifests: Iterable[Manifest], release: str) -> list[Manifest]:
     """The same manifests with the harness's own image of that release, wherever they have one."""
     made = copy.deepcopy(list(manifests))
-    for manifest in (each for each in made if each["kind"] == "StatefulSet"):
+    for manifest in (candidate for candidate in made if candidate["kind"] == "StatefulSet"):
         for container in manifest["spec"]["template"]["spec"]["containers"]:
             if re.fullmatch(rf"{OURS}(:.+)?", container["image"]):
                 container["image"] = f"{OURS}:{release}"

@@ -1,4 +1,4 @@
-"""minikube: images that the host's Docker has are brought into it, so that nobody need remember to.
+"""minikube: loads images of the host's Docker into it.
 
 A context is minikube's when the kubeconfig says so: `minikube start` writes an extension beside the
 context, with the provider `minikube.sigs.k8s.io`; the context's name is the profile's.
@@ -20,7 +20,7 @@ LIMIT_S = 600.0  # an image of half a gigabyte
 def profile_of(context: Mapping[str, Any]) -> str | None:
     """The minikube profile of a kubeconfig's context; None where it is another cluster."""
     extensions = context["context"].get("extensions") or ()
-    providers = [(each.get("extension") or {}).get("provider") for each in extensions]
+    providers = [(extension.get("extension") or {}).get("provider") for extension in extensions]
     return str(context["name"]) if PROVIDER in providers else None
 
 
@@ -31,11 +31,11 @@ def bring(profile: str, images: Iterable[str]) -> list[str]:
     """
     if shutil.which("minikube") is None:
         return []
-    there = [line.strip() for line in _minikube(profile, "image", "ls").splitlines()]
+    loaded = [line.strip() for line in _minikube(profile, "image", "ls").splitlines()]
     missing = [
         image
         for image in dict.fromkeys(images)
-        if not any(name == image or name.endswith(f"/{image}") for name in there)
+        if not any(name == image or name.endswith(f"/{image}") for name in loaded)
     ]
     for image in missing:
         _minikube(profile, "image", "load", image)

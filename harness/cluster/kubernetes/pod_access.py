@@ -50,8 +50,8 @@ class PodAccess:
 
     def check(self) -> None:
         """Raise ClusterError when faults in force may have gone without our doing."""
-        for each in self._sidecars.values():
-            each.check()
+        for sidecars in self._sidecars.values():
+            sidecars.check()
         if self._watch is not None:
             self._watch.check()
 
@@ -72,16 +72,16 @@ class PodAccess:
         """The node's pod is about to go by our order."""
         self.check()
         assert self._watch is not None
-        for each in self._sidecars.values():
-            each.let_go(node.name)
+        for sidecars in self._sidecars.values():
+            sidecars.let_go(node.name)
         self._watch.expect(node.name)
 
     def keep(self, node: Node) -> None:
         """The node's pod stays, after all."""
         assert self._watch is not None
         self._watch.expect_no_more(node.name)
-        for each in self._sidecars.values():
-            each.hold_on(node.name)
+        for sidecars in self._sidecars.values():
+            sidecars.hold_on(node.name)
 
     def adopt(self, kind: str, name: str) -> None:
         """Go on with the sidecar in the pod that has come in the place of one that was let go."""
@@ -91,6 +91,6 @@ class PodAccess:
         """Watch no more, and tell every sidecar that this is the end; safe to call twice."""
         if self._watch is not None:
             self._watch.stop()
-        for each in self._sidecars.values():
-            each.close()
+        for sidecars in self._sidecars.values():
+            sidecars.close()
         self.host.close()

@@ -1,4 +1,4 @@
-"""Pods come and go: who was told to, and who was not.
+"""Watches the nodes' pods: which were replaced by our order, and which were not.
 
 A thread looks at the pods of the nodes. A pod that the harness has had deleted is followed by
 another one: it is adopted (its address, its sidecar), and restarts of its containers are its own

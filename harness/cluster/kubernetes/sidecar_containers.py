@@ -52,7 +52,7 @@ class Sidecars:
         ClusterError."""
         if argv[0] in shell.QUICK:
             return self._shells[name].run(argv)
-        return self._api.run_in(self._pods[name], self._container, heartbeat.there(argv))
+        return self._api.run_in(self._pods[name], self._container, heartbeat.in_sidecar(argv))
 
     def tell(self, name: str, *words: str) -> str:
         """What sidecar.sh answers to a verb of its own. Raises ClusterError."""
@@ -94,8 +94,8 @@ class Sidecars:
         """Tell every sidecar that this is the end; safe to call twice."""
         if self._heartbeat is not None:
             self._heartbeat.stop()
-        for each in self._shells.values():
-            each.close()
+        for opened in self._shells.values():
+            opened.close()
 
     def _shell(self, name: str) -> PodShellStream:
         from harness.cluster.kubernetes.exec_stream import PodShellStream  # noqa: PLC0415

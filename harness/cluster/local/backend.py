@@ -35,7 +35,7 @@ from harness.cluster.nodes import (
 )
 from harness.cluster.ownership import Orphan
 from harness.distribution.kafka_home import KafkaHome, find_kafka
-from harness.distribution.storage import Format, Voter, formatted
+from harness.distribution.storage import Format, Voter, first_voter_disk
 from harness.host.java import Java, find_java
 from harness.model.runs.run_folder import RunFolder
 from harness.model.runs.run_record import RunRecord
@@ -91,9 +91,9 @@ def make(folder: RunFolder, record: RunRecord) -> Cluster:
     """The cluster of a run that is inside its namespaces already."""
     wanted = record.scenario.cluster
     home, java = home_of(record), find_java()
-    nodes, told = nodes_of(wanted), {}
+    nodes, zookeeper = nodes_of(wanted), {}
     if zookeepers(nodes):
-        told["zookeeper"] = home.zookeeper_version or "unknown"
+        zookeeper["zookeeper"] = home.zookeeper_version or "unknown"
     return LocalCluster(
         nodes=nodes,
         home=home,
@@ -103,7 +103,7 @@ def make(folder: RunFolder, record: RunRecord) -> Cluster:
         keep_data_in=folder.path / "data" if record.keep else None,
         settings=settings_of(record.scenario),
         formatted=storage_of(home, java, wanted),
-        versions={"kafka": home.version, **told, "java": java.version},
+        versions={"kafka": home.version, **zookeeper, "java": java.version},
     )
 
 
@@ -120,7 +120,9 @@ def storage_of(home: KafkaHome, java: Java, wanted: ClusterPart) -> Path | None:
     if not voters:
         return None
     dynamic = wanted.voters == "dynamic"
-    return formatted(home, java, Format(voters=voters, dynamic=dynamic, features=wanted.features))
+    return first_voter_disk(
+        home, java, Format(voters=voters, dynamic=dynamic, features=wanted.features)
+    )
 
 
 def capabilities(_: Scenario) -> frozenset[type]:

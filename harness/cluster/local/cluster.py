@@ -11,7 +11,7 @@ every node (and for the clients) a network namespace with one veth to it, at a f
     node_processes.py    the JVMs and their logs
     launch_modes.py      the ways in which they are started for the sake of faults
 
-The network has no route out, and whatever ends the run takes all of it along.
+The network has no route out, and all of it ends with the run.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from harness.cluster.capabilities import Cluster, Dump, NodeState, Requirements
 from harness.cluster.local import launch_modes, network
 from harness.cluster.local.node_files import NodeFiles
 from harness.cluster.local.node_processes import NodeProcesses
-from harness.cluster.nodes import PASSING, ClusterError, Node, brokers, zookeepers
+from harness.cluster.nodes import TRANSIENT_EXITS, ClusterError, Node, brokers, zookeepers
 from harness.cluster.startup import await_up, keeper_serves
 from harness.distribution.kafka_home import KafkaHome
 from harness.host.java import Java
@@ -89,7 +89,7 @@ class LocalCluster(Cluster):
     def start(self) -> None:
         """Make the network, start all nodes at once, wait until every broker is registered.
 
-        A node that ended itself for a reason in PASSING is started again.
+        A node that ended itself for a reason in TRANSIENT_EXITS is started again.
         """
         network.make_network(self.nodes)
         for node in self.nodes:
@@ -195,7 +195,7 @@ class LocalCluster(Cluster):
             last = self.exited_early(node)
             if last is None:
                 return serves_now()
-            if not any(reason in last for reason in PASSING):
+            if not any(reason in last for reason in TRANSIENT_EXITS):
                 raise ClusterError(f"{node.name} did not start")
             self.start_node(node)
             return False

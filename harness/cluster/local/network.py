@@ -2,7 +2,7 @@
 
     br0 10.77.0.1 (the harness)   zk1..  10.77.0.11..   kafka1.. 10.77.0.21..   clients 10.77.0.101
 
-Nothing here leads out: the bridge has no uplink and no namespace has a default route.
+The bridge has no uplink and no namespace has a default route.
 """
 
 from __future__ import annotations

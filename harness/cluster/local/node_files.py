@@ -1,7 +1,7 @@
-"""What a local node has on disk: files on a tmpfs of the run's, so that nothing outlives it.
+"""The files of local nodes, on a tmpfs of the run's, so that nothing outlives it.
 
     kafka1/              its data; on a tmpfs of its own where faults need that (way "own-disk").
-                         Not a ZooKeeper's: nobody lays hands on its disk
+                         Not a ZooKeeper's: no fault hits its disk
     kafka1.properties    its server.properties or zoo.cfg
     controller1/         of a KRaft cluster: its own copy of the storage that was formatted once
     kafka1.clock         how far its wall clock is ahead (way "fake-time")
@@ -44,7 +44,7 @@ class NodeFiles:
     times_formatted: Counter[str] = field(default_factory=Counter)
 
     def make(self, node: Node, ways: frozenset[str]) -> None:
-        """What a node needs before it is started first."""
+        """Make the files that a node needs before its first start."""
         data = self.data(node)
         data.mkdir()
         self.temporary().mkdir(exist_ok=True)
@@ -63,7 +63,7 @@ class NodeFiles:
                 shutil.rmtree(entry)
             else:
                 entry.unlink()
-        self.trace(node).unlink(missing_ok=True)  # nothing of what it tells is there any more
+        self.trace(node).unlink(missing_ok=True)  # the files that it describes are gone
         self._format(node)
         self._write_config(node)
 
@@ -74,7 +74,7 @@ class NodeFiles:
             shutil.copytree(self.scratch, folder, ignore=own)
 
     def set_clock(self, node: Node, offset_s: float) -> None:
-        """Written aside and moved into place: a node never reads half a number."""
+        """Set the offset of the node's clock, atomically: a node never reads half a number."""
         clock = self.clock(node)
         new = clock.with_suffix(".new")
         new.write_text(f"{offset_s:+g}\n")
@@ -117,9 +117,9 @@ class NodeFiles:
         self.times_formatted[node.name] += 1
         votes = node in controllers(self.nodes) and not (before and self.settings.dynamic)
         storage.copy(self.formatted, self.data(node), node.id, votes=votes, before=before)
-        files = [each for each in self.data(node).rglob("*") if each.is_file()]
-        there = "".join(f"synced {each.stat().st_size} {each}\n" for each in sorted(files))
-        self.trace(node).write_text(there)  # as harness.nemesis.faults.disks.sync_trace reads it
+        files = [file for file in self.data(node).rglob("*") if file.is_file()]
+        synced = "".join(f"synced {file.stat().st_size} {file}\n" for file in sorted(files))
+        self.trace(node).write_text(synced)  # as harness.nemesis.faults.disks.sync_trace reads it
 
     def _write_config(self, node: Node) -> None:
         data = self.data(node)

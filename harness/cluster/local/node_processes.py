@@ -1,7 +1,7 @@
 """The nodes' JVMs: each a child of the harness, in the node's network namespace, with its log.
 
-`ip netns exec` also gives each a mount namespace of its own. A node may be started again any number
-of times; its log goes on, and what it said since its last start can be told apart.
+`ip netns exec` also gives each a mount namespace of its own. A node may be started any number of
+times; its log goes on, and remembers where the last start was.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class NodeProcesses:
             f"-Djava.io.tmpdir={self._files.temporary()}",
             "-cp",
             self._home.class_path,
-            next(each for each in DUMPS if has_class(self._home, each)),
+            next(tool for tool in DUMPS if has_class(self._home, tool)),
             "--print-data-log",
             "--files",
             ",".join(map(str, segments)),

@@ -2,9 +2,9 @@
 keeps its timer from going off.
 
 An `ExecStream` is one attached `watch` of sidecar.sh. `Heartbeat` sends a beat along every one;
-when the harness dies, its beats end with it, and each sidecar undoes what was done to its node. A
-sidecar that missed them while the harness lived (a host that stood still) says so, and then nothing
-that the harness believes about its faults is true any more: `check` raises.
+when the harness dies, the beats end, and each sidecar undoes the faults of its node. A sidecar that
+missed beats while the harness lived (a host that stood still) says so; then the harness no longer
+knows which faults are in force, and `check` raises.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ LIMIT_S = 10
 
 
 def command(*words: str) -> list[str]:
-    """What is executed in a sidecar: the script comes along, so that it is never of another day."""
+    """The command for a sidecar, with the script itself, so that it is never an older one."""
     return ["sh", "-c", SCRIPT, "sidecar", *words]
 
 
-def there(argv: Sequence[str]) -> list[str]:
-    """A command as a sidecar has it: sys.executable stands for the Python of the place."""
+def in_sidecar(argv: Sequence[str]) -> list[str]:
+    """The command with the sidecar's Python in place of sys.executable."""
     return ["python3" if word == sys.executable else word for word in argv]
 
 

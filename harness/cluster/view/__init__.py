@@ -1,1 +1,1 @@
-"""What a cluster says of itself: leader, ISR, controller, coordinators, log ends."""
+"""The view: leaders, ISRs, controller, coordinators and log ends as the cluster knows them."""

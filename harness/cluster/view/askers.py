@@ -1,8 +1,8 @@
-"""Questions to one node each, on a connection and a thread of its own: who hangs holds up nobody.
+"""Asks nodes, each on a connection and a thread of its own, so that one that hangs delays no other.
 
-A look that wants to know asks all of them at once and waits until each is settled: it was heard
-since, it failed, or it has owed an answer for SILENT_S already. So a node that hangs is waited for
-once, not in every look.
+A look asks all of them at once and waits until each is settled: it has answered since, it failed,
+or its answer is overdue by SILENT_S already. So a node that hangs is waited for once, not in every
+look.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Asker(threading.Thread, Generic[T]):
-    """Asks one node when somebody wants to know; `heard` guards its answer and tells of it."""
+    """Asks one node when a look wants to know; the condition `heard` guards its answer."""
 
     def __init__(
         self,

@@ -1,18 +1,17 @@
-"""What a cluster thinks of itself where no ZooKeeper can be asked: told by its brokers, every one.
+"""The view by all brokers' answers, where no ZooKeeper can be asked.
 
     kafka1 (cut off)   t-0: leader kafka1, epoch 4, ISR 1 2 3
     kafka2, kafka3     t-0: leader kafka2, epoch 5, ISR 2 3        => leader kafka2, ISR 2 3
 
 One broker's metadata may be old: it may be cut off, or just started. So every broker is asked on a
 connection of its own, and for each partition the answer with the highest leader epoch is believed
-(KIP-320). A change of the ISR has no epoch of its own that clients are told: among answers of the
-same epoch the controller's counts, which hears of it first, else what most brokers say.
-Who is controller most brokers decide; among as many, who is news. KRaft's brokers name any broker
-there (KIP-590), so the quorum is asked for its leader (harness.cluster.view.quorum), who may be
-none of the brokers.
+(KIP-320). Clients get no epoch of an ISR's change: among answers of the same epoch the controller's
+counts, which learns of it first, else the one of most brokers. The controller is the one that most
+brokers name; among as many, the new one. KRaft's brokers name any broker there (KIP-590), so the
+quorum is asked for its leader (harness.cluster.view.quorum), which may be none of the brokers.
 
-A broker that knows DescribeTopicPartitions (KIP-966: 3.7, and KRaft) is asked so for the topic: it
-tells the eligible leader replicas too. Nobody tells a partition's epoch.
+A broker that knows DescribeTopicPartitions (KIP-966: 3.7, and KRaft) is asked that for the topic:
+its answer has the eligible leader replicas too. No answer has a partition's epoch.
 
 A broker that hangs is waited for once, not in every look. What it cannot see: that *all* brokers
 which answer are out of date. The leader epoch in metadata can be trusted from version 9 on (Kafka
@@ -74,7 +73,7 @@ class Answer:
 def answer_of(broker: int, said: Any, generation: int = 0) -> Answer | None:
     """A Metadata response understood; None from a broker that does not know itself yet, as one
     that has just started, and so knows nothing."""
-    alive = frozenset(each.node_id for each in said.brokers)
+    alive = frozenset(broker.node_id for broker in said.brokers)
     if broker not in alive:
         return None
     return Answer(
@@ -104,31 +103,30 @@ def with_elr(answer: Answer, said: Any) -> Answer:
     them, as far as it goes."""
     topics = {name: dict(partitions) for name, partitions in answer.topics.items()}
     for topic in said.topics:
-        for each in topic.partitions if topic.error_code == 0 else ():
-            told = frozenset(each.eligible_leader_replicas or ())
-            state = replace(_partition_answer(each), elr=told)
-            topics.setdefault(topic.name, {})[each.partition_index] = state
+        for partition in topic.partitions if topic.error_code == 0 else ():
+            elr = frozenset(partition.eligible_leader_replicas or ())
+            state = replace(_partition_answer(partition), elr=elr)
+            topics.setdefault(topic.name, {})[partition.partition_index] = state
     return replace(answer, topics=topics)
 
 
 def controller_of(answers: Sequence[Answer], last: int | None) -> int | None:
-    """Whom most answers name; among as many, one that is not the `last` known: news travels
-    forwards."""
-    votes = Counter(each.controller for each in answers if each.controller is not None)
+    """The controller that most answers name; among as many, one that is not the `last` known."""
+    votes = Counter(answer.controller for answer in answers if answer.controller is not None)
     return max(votes, key=lambda one: (votes[one], one != last), default=None)
 
 
 def newest(
     answers: Sequence[Answer], topic: str, partition: int, controller: int | None
 ) -> PartitionAnswer | None:
-    """The partition as the answer says that is to be believed; None where nobody knows it."""
+    """The partition by the answer that is to be believed; None where no answer has it."""
     by_broker = {
-        each.broker: each.topics[topic][partition]
-        for each in answers
-        if partition in each.topics.get(topic, {})
+        answer.broker: answer.topics[topic][partition]
+        for answer in answers
+        if partition in answer.topics.get(topic, {})
     }
-    highest = max((each.epoch for each in by_broker.values()), default=None)
-    believed = {broker: each for broker, each in by_broker.items() if each.epoch == highest}
+    highest = max((answer.epoch for answer in by_broker.values()), default=None)
+    believed = {broker: answer for broker, answer in by_broker.items() if answer.epoch == highest}
     if controller in believed:
         return believed[controller]
     return Counter(believed.values()).most_common(1)[0][0] if believed else None
@@ -136,10 +134,10 @@ def newest(
 
 def alive_of(answers: Sequence[Answer], controller: int | None) -> frozenset[int]:
     """The brokers that live, as the controller says, else most of those that answer."""
-    for each in answers:
-        if each.broker == controller:
-            return each.alive
-    return Counter(each.alive for each in answers).most_common(1)[0][0] if answers else frozenset()
+    for answer in answers:
+        if answer.broker == controller:
+            return answer.alive
+    return Counter(a.alive for a in answers).most_common(1)[0][0] if answers else frozenset()
 
 
 def metadata_request(topics: Sequence[str]) -> MetadataRequest:
@@ -186,8 +184,8 @@ class AskedView:
         self._controllers = [asker(node, self._ask_controller) for node in of_quorum]
         self._voters, self._settings = controllers(nodes), settings
         self._claims = Claims()
-        asked = () if of_quorum else self._nodes.values()
-        self._quorum = Quorum([Link(*node.dial, settings) for node in asked])
+        passing_on = () if of_quorum else self._nodes.values()
+        self._quorum = Quorum([Link(*node.dial, settings) for node in passing_on])
         self._memory = Memory()
         self._last_controller: int | None = None
 
@@ -216,14 +214,14 @@ class AskedView:
         """Names of the brokers that are members of the cluster now. Raises Blind."""
         answers = self._answers()
         alive = alive_of(answers, self._controller(answers))
-        return tuple(sorted(self._name(each) for each in alive))
+        return tuple(sorted(self._name(number) for number in alive))
 
     def registration(self, broker: Node) -> int | None:
         """Which connection it answers on, while it is a member: a new process answers on another;
         None while it does not. Raises Blind."""
         answers = self._answers()
         alive = alive_of(answers, self._controller(answers))
-        own = next((each for each in answers if each.broker == broker.id), None)
+        own = next((answer for answer in answers if answer.broker == broker.id), None)
         return own.generation if own and broker.id in alive else None
 
     def controller(self) -> str | None:
@@ -236,14 +234,14 @@ class AskedView:
         if not self._controllers:
             return self._quorum.follows(controller.id)
         with self._heard:
-            told = [a.answer for a in self._controllers if a.id == self._claims.leader and a.answer]
-        return any(each.has_all(controller.id) for each in told)
+            answers = [a.answer for a in self._controllers if a.id == self._claims.leader]
+        return any(answer.has_all(controller.id) for answer in answers if answer)
 
     def coordinator(self, kind: Coordinated, name: str, *, ask: bool = True) -> str | None:
         """The coordinator of a group.id or transactional.id; the last known one while blind, or
         when nobody is to be asked."""
-        asked = partial(self._coordinator, TOPICS[kind], name) if ask else None
-        return self._memory.coordinator(kind, name, asked)
+        question = partial(self._coordinator, TOPICS[kind], name) if ask else None
+        return self._memory.coordinator(kind, name, question)
 
     def _coordinator(self, topic: str, name: str) -> str | None:
         partitions = self._partitions(topic)
@@ -257,7 +255,8 @@ class AskedView:
         Raises Blind.
         """
         return tuple(
-            tuple(self._name(i) for i in each.replicas) for each in self._partitions(topic)
+            tuple(self._name(i) for i in partition.replicas)
+            for partition in self._partitions(topic)
         )
 
     def look(self) -> View:
@@ -269,10 +268,12 @@ class AskedView:
         ]
         return self._memory.keep(
             View(
-                partitions=tuple(self._state(each) for each in partitions),
+                partitions=tuple(self._state(partition) for partition in partitions),
                 controller=self._named(controller),
                 assignment=tuple(
-                    tuple(self._name(i) for i in each.replicas) for each in partitions if each
+                    tuple(self._name(i) for i in partition.replicas)
+                    for partition in partitions
+                    if partition
                 ),
             )
         )
@@ -302,7 +303,7 @@ class AskedView:
         for node in self._nodes.values():
             with suppress(Unanswered), closing(Link(*node.dial, self._settings)) as link:
                 said = link.ask(question)
-                return {each.name: each.max_version_level for each in said.finalized_features}
+                return {f.name: f.max_version_level for f in said.finalized_features}
         raise Blind("no broker answers")
 
     # Parts
@@ -322,20 +323,20 @@ class AskedView:
 
     def _follow(self, node: Node, link: Link) -> None:
         """Ask the node where it is now."""
-        found = next((each for each in self._now() if each.name == node.name), node)
-        link.reach(*found.dial)
+        current = next((now for now in self._now() if now.name == node.name), node)
+        link.reach(*current.dial)
 
     def _answers(self) -> list[Answer]:
         """What every broker says that answers, asked after this call began; what controllers say is
         at most FRESH_S older. Raises Blind."""
         since_s = time.monotonic()
         with self._heard:
-            due = [each for each in self._controllers if each.asked_s < since_s - FRESH_S]
-            asked: list[Asker[Any]] = [*self._askers, *due]
-            for asker in asked:
+            due = [asker for asker in self._controllers if asker.asked_s < since_s - FRESH_S]
+            askers: list[Asker[Any]] = [*self._askers, *due]
+            for asker in askers:
                 asker.want(since_s)
             self._heard.notify_all()
-            while not all(a.settled(since_s) for a in asked):
+            while not all(a.settled(since_s) for a in askers):
                 self._heard.wait(0.05)
                 if time.monotonic() > since_s + LOOK_S:
                     break
@@ -351,9 +352,9 @@ class AskedView:
             self._topics = (*self._topics, topic)
         answers = self._answers()
         controller = self._controller(answers)
-        numbers = {number for each in answers for number in each.topics.get(topic, {})}
-        found = (newest(answers, topic, number, controller) for number in sorted(numbers))
-        return [each for each in found if each]
+        numbers = {number for answer in answers for number in answer.topics.get(topic, {})}
+        partitions = (newest(answers, topic, number, controller) for number in sorted(numbers))
+        return [partition for partition in partitions if partition]
 
     def _controller(self, answers: Sequence[Answer]) -> int | None:
         if self._controllers:

@@ -1,11 +1,10 @@
-"""One connection of the harness to one broker, for questions that no client asks of a broker alone.
+"""A connection to one broker, for requests that client libraries do not send to a single broker.
 
 Encoding and SASL are kafka-python's, whose protocol layer does no input or output; the socket is
 ours, so that every wait has a limit. A link connects when it is asked first, and anew after any
 error; `generation` counts that. One thread at a time.
 
-The library takes a tenth of a second to import: who needs this module, or one that does, imports it
-only once it is needed.
+The library takes a tenth of a second to import, so import this module late.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which broker coordinates a group or a transactional id: the leader of one internal partition.
+"""The coordinator of a group or a transactional id: the leader of one internal partition.
 
     partition of __consumer_offsets    = |hash(group.id)|         modulo its partitions
     partition of __transaction_state   = |hash(transactional.id)| modulo its partitions

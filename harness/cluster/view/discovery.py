@@ -1,4 +1,4 @@
-"""Who belongs to a cluster of which only some addresses are known: its metadata says."""
+"""Finds the brokers of a cluster of which only some addresses are known, by its metadata."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def discovered(bootstrap: Sequence[str], settings: Mapping[str, str]) -> tuple[N
         host, _, port = endpoint.rpartition(":")
         link = Link(host.strip("[]"), int(port), settings)
         try:
-            found = _brokers(link)
+            members = _brokers(link)
         except Refused as problem:
             raise ClusterError(f"connection failed: {problem}") from None
         except Unanswered as problem:
@@ -29,8 +29,8 @@ def discovered(bootstrap: Sequence[str], settings: Mapping[str, str]) -> tuple[N
             continue
         finally:
             link.close()
-        if found:
-            return found
+        if members:
+            return members
         said.append(f"{endpoint}: its metadata lists no brokers yet")
     raise ClusterError("the cluster cannot be reached: " + "; ".join(said))
 
@@ -42,14 +42,14 @@ def _brokers(link: Link) -> tuple[Node, ...]:
             f"{link.endpoint}: Kafka before 2.4 is not supported: its metadata has no reliable "
             "leader epochs"
         )
-    known = link.ask(metadata_request([])).brokers
+    answered = link.ask(metadata_request([])).brokers
     return tuple(
         Node(
-            name=f"kafka{each.node_id}",
+            name=f"kafka{broker.node_id}",
             role="broker",
-            id=each.node_id,
-            address=each.host,
-            port=each.port,
+            id=broker.node_id,
+            address=broker.host,
+            port=broker.port,
         )
-        for each in sorted(known, key=lambda one: int(one.node_id))
+        for broker in sorted(answered, key=lambda broker: int(broker.node_id))
     )

@@ -1,5 +1,5 @@
-"""What every view of a cluster does alike, whoever is asked: it remembers what was told last, for
-when nobody answers, and says when a cluster has recovered."""
+"""What all views of a cluster share: the memory of the last answers, for when no node answers, and
+the sentence that the cluster has recovered."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.cluster.view.state import BLIND, ClusterView, View
 
 
 class Memory:
-    """The view and the coordinators that were told last."""
+    """The last known view and coordinators."""
 
     def __init__(self) -> None:
         self._view: View | None = None

@@ -63,8 +63,8 @@ def tail(folder: Path, from_offset: int, most_bytes: int) -> LogTail | None:
 
 def state(folder: Path) -> tuple[tuple[str, int, int], ...]:
     """What changes whenever the log does: name, size and time of each segment. Raises OSError."""
-    found = ((path.name, path.stat()) for path in _segments(folder).values())
-    return tuple(sorted((name, stat.st_size, stat.st_mtime_ns) for name, stat in found))
+    segments = ((path.name, path.stat()) for path in _segments(folder).values())
+    return tuple(sorted((name, stat.st_size, stat.st_mtime_ns) for name, stat in segments))
 
 
 def leader_epochs(folder: Path) -> list[tuple[int, int]]:

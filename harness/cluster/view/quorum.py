@@ -69,7 +69,7 @@ def described(link: Link) -> Description:
         leader=partition.leader_id,
         epoch=partition.leader_epoch,
         committed=partition.high_watermark,
-        ends={each.replica_id: each.log_end_offset for each in partition.current_voters},
+        ends={voter.replica_id: voter.log_end_offset for voter in partition.current_voters},
     )
 
 
@@ -107,8 +107,8 @@ class Quorum:
     def __init__(self, links: Sequence[Link]) -> None:
         self.leader: int | None = None
         self._links = list(links)
-        self._told = Description()
-        self._told_s: float | None = None  # when a leader has described it last
+        self._description = Description()
+        self._described_s: float | None = None  # when a leader has described it last
         self._asking = Every(EVERY_S, self._ask, name="quorum")
         self._begun = False
 
@@ -125,8 +125,8 @@ class Quorum:
 
     def follows(self, controller: int) -> bool:
         """Whether a voter has all that is committed, as a leader has told just now."""
-        new = self._told_s is not None and time.monotonic() - self._told_s < 2 * EVERY_S
-        return new and self._told.has_all(controller)
+        new = self._described_s is not None and time.monotonic() - self._described_s < 2 * EVERY_S
+        return new and self._description.has_all(controller)
 
     def close(self) -> None:
         """Ask no more."""
@@ -141,7 +141,8 @@ class Quorum:
                 link.connect()
                 if not self.exists():
                     return
-                if (told := described(link)).leader is not None:
-                    self.leader, self._told, self._told_s = told.leader, told, time.monotonic()
+                if (description := described(link)).leader is not None:
+                    self.leader, self._description = description.leader, description
+                    self._described_s = time.monotonic()
                     return
             self._links.append(self._links.pop(0))

@@ -67,8 +67,8 @@ class Watcher:
         """The partitions whose metadata went back since the last look."""
         if not isinstance(self._view, GoesBack):
             return frozenset()
-        found = self._view.went_back()
-        new, self._backs = found[self._backs :], len(found)
+        backs = self._view.went_back()
+        new, self._backs = backs[self._backs :], len(backs)
         return frozenset(new)
 
     def _write_changes(self, view: View, last: View | None, back: frozenset[int]) -> None:
@@ -92,5 +92,5 @@ class Watcher:
 def _told_by_some(state: PartitionState) -> dict[str, Any]:
     """What only some views tell of a partition; where one does, an empty ELR is told as well."""
     elr = None if state.elr is None else list(state.elr)
-    told = {"elr": elr, "partition_epoch": state.partition_epoch}
-    return {name: value for name, value in told.items() if value is not None}
+    optional = {"elr": elr, "partition_epoch": state.partition_epoch}
+    return {name: value for name, value in optional.items() if value is not None}

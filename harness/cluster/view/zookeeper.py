@@ -79,8 +79,8 @@ class ZooKeeperView:
 
     def controller(self) -> str | None:
         """The controller's name; None while there is none."""
-        found = self._znode("/controller")
-        return self._names.get(found["brokerid"]) if found else None
+        znode = self._znode("/controller")
+        return self._names.get(znode["brokerid"]) if znode else None
 
     def coordinator(self, kind: Coordinated, name: str, *, ask: bool = True) -> str | None:
         """The coordinator of a group.id or transactional.id; the last known one while blind, or
@@ -100,8 +100,8 @@ class ZooKeeperView:
 
         Raises one of BLIND.
         """
-        found = self._znode(f"/brokers/topics/{topic}")
-        replicas = found["partitions"] if found else {}
+        znode = self._znode(f"/brokers/topics/{topic}")
+        replicas = znode["partitions"] if znode else {}
         return tuple(
             tuple(self._names[i] for i in replicas[number]) for number in sorted(replicas, key=int)
         )
@@ -130,13 +130,13 @@ class ZooKeeperView:
         return recovered(self, self._names.values(), replicas, "registered")
 
     def _partition(self, topic: str, number: int) -> PartitionState:
-        found = self._znode(f"/brokers/topics/{topic}/partitions/{number}/state")
-        if not found:
+        znode = self._znode(f"/brokers/topics/{topic}/partitions/{number}/state")
+        if not znode:
             return PartitionState(leader=None, isr=(), leader_epoch=None)
         return PartitionState(
-            leader=self._names.get(found["leader"]),
-            isr=tuple(sorted(self._names[i] for i in found["isr"])),
-            leader_epoch=found["leader_epoch"],
+            leader=self._names.get(znode["leader"]),
+            isr=tuple(sorted(self._names[i] for i in znode["isr"])),
+            leader_epoch=znode["leader_epoch"],
         )
 
     def _znode(self, path: str) -> dict[str, Any] | None:

@@ -1,1 +1,1 @@
-"""The commands campaign and compare: what is still to do, the runs, their lines, the nights."""
+"""The commands campaign and compare: the runs still to do, their lines, the nights."""

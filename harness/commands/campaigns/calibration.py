@@ -1,14 +1,14 @@
-"""Whether what a campaign finds can be believed: known losses must show, and a clean run be clean.
+"""Calibrates a campaign: known losses must show, and a clean run must be clean.
 
-Before its runs, on each backend:
+Before the campaign's runs, on each backend:
 
     study-1-sure             must lose acknowledged records, as acks=1 allows: valid
     the same as acks=all     its history, judged as if its producer had asked for acks=all, must be
-                             invalid: what is forbidden is not excused
+                             invalid: a forbidden loss is convicted
     baseline                 must be valid, with no anomaly at all
 
-Where one of them is not so, everything that the campaign finds afterwards is unknown: a broker that
-loses nothing and a harness that sees nothing look the same.
+If one of them fails, all later verdicts of the campaign are unknown: a broker that loses nothing
+and a harness that sees nothing look the same.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LOSES, CLEAN = "study-1-sure", "baseline"
 
 
 class Interrupted(Exception):
-    """The calibration was, by a signal; `code` is what the command ends with."""
+    """A signal interrupted the calibration; `code` is the command's exit code."""
 
     def __init__(self, code: int) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class Interrupted(Exception):
 
 @dataclass(slots=True, kw_only=True)
 class Calibration:
-    """`why` nothing that follows can be believed (None: it can), and the ids of its `runs`."""
+    """The ids of its `runs`, and `why` it failed; None: it did not."""
 
     why: str | None = None
     runs: list[str] = field(default_factory=list)
@@ -55,7 +55,7 @@ def calibrate(request: Request, results: Path, *, tries: int, console: Console) 
     Screen(console).say(
         f"calibration on {request.backend}: known losses must show, a clean run be clean"
     )
-    found = Calibration()
+    calibration = Calibration()
 
     def run(scenario: str) -> tuple[int, RunFolder]:
         prepared = prepare_run(replace(request, scenario=scenario))
@@ -63,32 +63,32 @@ def calibrate(request: Request, results: Path, *, tries: int, console: Console) 
             code, folder = carry_out_run(prepared, results, check=True, console=console)
             if code in INTERRUPTED:
                 raise Interrupted(code)
-            found.runs.append(folder.run_id)
-            if code != FAILED or any(_found(folder).values()):
+            calibration.runs.append(folder.run_id)
+            if code != FAILED or any(_anomaly_counts(folder).values()):
                 break
         return code, folder
 
-    found.why = _doubt(run, console)
-    return found
+    calibration.why = _doubt(run, console)
+    return calibration
 
 
 def _doubt(run: Callable[[str], tuple[int, RunFolder]], console: Console) -> str | None:
-    """Why nothing can be believed, by what these scenarios come to."""
+    """Why the calibration failed; None: it did not."""
     code, folder = run(LOSES)
-    if code != VALID or not _found(folder).get("lost"):
+    if code != VALID or not _anomaly_counts(folder).get("lost"):
         return f"{LOSES} did not lose what it must (exit code {code}): {folder.path}"
     with _judged_as_acks_all(folder) as other:
         if check_runs([other], master=None, console=console) != INVALID:
             return f"{LOSES}, judged as acks=all, is not invalid: {folder.path}"
     code, folder = run(CLEAN)
-    seen = [name for name, count in _found(folder).items() if count]
+    seen = [name for name, count in _anomaly_counts(folder).items() if count]
     if code != VALID or seen:
-        told = f"has {', '.join(seen)}" if seen else f"is not valid (exit code {code})"
-        return f"{CLEAN} {told}: {folder.path}"
+        trouble = f"has {', '.join(seen)}" if seen else f"is not valid (exit code {code})"
+        return f"{CLEAN} {trouble}: {folder.path}"
     return None
 
 
-def _found(folder: RunFolder) -> dict[str, int]:
+def _anomaly_counts(folder: RunFolder) -> dict[str, int]:
     """How often each anomaly was seen; nothing without a report."""
     file = folder.path / "report.json"
     if not file.is_file():
@@ -98,7 +98,7 @@ def _found(folder: RunFolder) -> dict[str, int]:
 
 @contextmanager
 def _judged_as_acks_all(folder: RunFolder) -> Iterator[RunFolder]:
-    """A copy of a run that says that its producer had asked for acks=all; gone afterwards."""
+    """A temporary copy of a run, with acks=all as its producer's setting."""
     with tempfile.TemporaryDirectory(prefix="calibration-") as place:
         copy = RunFolder(path=Path(place) / LOSES / folder.path.name)
         shutil.copytree(folder.path, copy.path)

@@ -1,7 +1,7 @@
-"""kafka-harness campaign: its missing runs made, listed, or superseded.
+"""kafka-harness campaign: makes a campaign's missing runs, lists them, or supersedes runs.
 
-`--dry-run` lists the cells, and how long what is missing will take; `--supersede` lets runs count
-no more, and says why; otherwise runs are made (harness.commands.campaigns.make_runs).
+`--dry-run` lists the cells, and how long the missing runs will take; `--supersede` takes runs out
+of the count, with a reason; otherwise runs are made (harness.commands.campaigns.make_runs).
 """
 
 from __future__ import annotations
@@ -140,8 +140,8 @@ def campaign(  # each an option of the command
 
 
 def show_what_is_missing(file: Path, options: CampaignOptions, *, console: Console) -> int:
-    """A row for each cell and backend, and the sum; every run that is missing is prepared, so that
-    one that cannot be is refused here already. Starts and writes nothing."""
+    """Print a row for each cell and backend, and the sum. Prepares every missing run, so that an
+    impossible one is refused here already; starts and writes nothing."""
     from harness.commands.campaigns.file import of, read_campaign
     from harness.commands.campaigns.make_runs import prepared, still_to_do
     from harness.commands.campaigns.todo import counting, fitting
@@ -152,7 +152,7 @@ def show_what_is_missing(file: Path, options: CampaignOptions, *, console: Conso
     plan = read_campaign(file)
     standing = read(options.ledger or file.parent / plan.data).standing
     todo = still_to_do(plan, standing, options)
-    took_s = [expected_s(each.prepared.scenario) for each in prepared(todo)]
+    took_s = [expected_s(attempt.prepared.scenario) for attempt in prepared(todo)]
     finished = Counter(name_of(line)[:2] for line in counting(plan, standing))
     left, left_s = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for (cell, request), each_s in zip(todo, took_s, strict=True):
@@ -179,10 +179,10 @@ def show_what_is_missing(file: Path, options: CampaignOptions, *, console: Conso
 def supersede(
     file: Path, cells: Sequence[str], why: str, options: CampaignOptions, *, console: Console
 ) -> int:
-    """Let the runs of these cells that count, on the backends and in the ledger of the options,
-    count no more. Raises ScenarioError, before anything is written, for a cell that has none."""
+    """Take the runs of these cells, on the backends and in the ledger of the options, out of the
+    count. Raises ScenarioError, before anything is written, for a cell without runs that count."""
     from harness.commands.campaigns.file import of, read_campaign
-    from harness.model.runs.ledger import NAMES, SUPERSEDED, Ledger, name_of
+    from harness.model.runs.ledger import Ledger, name_of, superseded
     from harness.model.scenario import ScenarioError
     from harness.run.progress import Screen
 
@@ -191,22 +191,20 @@ def supersede(
         raise ScenarioError("--supersede: say with --why in words why these runs count no more")
     if not cells:
         raise ScenarioError("--why: say with --supersede which cell's runs count no more")
-    asked = of(plan, options.backends)
+    backends = of(plan, options.backends)
     data = options.ledger or file.parent / plan.data
-    with Ledger.opened(data) as opened:
-        mine = [line for line in opened.read().standing if name_of(line)[1] in asked]
+    with Ledger.open(data) as opened:
+        lines = [line for line in opened.read().standing if name_of(line)[1] in backends]
         for cell in cells:
-            if not any(line["cell"] == cell for line in mine):
+            if not any(line["cell"] == cell for line in lines):
                 raise ScenarioError(
                     f"--supersede {cell}: {data} has no run of it that counts; it has those "
-                    f"of {', '.join(dict.fromkeys(line['cell'] for line in mine)) or 'nothing'}"
+                    f"of {', '.join(dict.fromkeys(line['cell'] for line in lines)) or 'nothing'}"
                 )
-        names = [
-            dict(zip(NAMES, name_of(line), strict=True)) for line in mine if line["cell"] in cells
-        ]
-        for each in names:
-            opened.add({"event": SUPERSEDED, **each, "reason": why.strip()})
+        retired = [superseded(line, why.strip()) for line in lines if line["cell"] in cells]
+        for line in retired:
+            opened.add(line)
     Screen(console).say(
-        f"{', '.join(cells)}: {len(names)} of the runs count no more: {why.strip()}"
+        f"{', '.join(cells)}: {len(retired)} of the runs count no more: {why.strip()}"
     )
     return VALID

@@ -1,4 +1,4 @@
-"""kafka-harness compare: tonight's runs held against those of nights before."""
+"""kafka-harness compare: compares tonight's runs with those of nights before."""
 
 from __future__ import annotations
 

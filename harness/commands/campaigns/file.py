@@ -15,13 +15,12 @@
 
 All keys: docs/scenario.md, made of harness.model.campaigns.
 
-The data are a ledger (harness.model.runs.ledger): a run is finished when its end stands there, and
-is never made again then, whatever it ended with. One that was interrupted is made again, and one
-whose cluster did not come up: that is no outcome of the experiment, which had not begun; and one
-that was superseded. Cells take turns, run by run, and backends
-within a cell, so that a campaign cut short has something of each. `--backends` limits the
-command to some of the backends; what a backend needs on this machine is not part of the experiment
-and is given with `--set` (`backend.docker.image` and the like).
+The data are a ledger (harness.model.runs.ledger). A run with an end there is finished and is never
+made again, whatever its end; a run that was interrupted or superseded, or whose cluster did not
+come up, is made again. Cells take turns, run by run, and so do backends within a cell, so that a
+campaign cut short has runs of each. `--backends` limits the command to some of the backends; what a
+backend needs on this machine is no part of the experiment and is given with `--set`
+(`backend.docker.image` and the like).
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from pydantic import ValidationError
 from harness.config_files.settings import listed
 from harness.model.campaigns.campaign import Campaign
 from harness.model.scenario import ScenarioError
-from harness.scenario.file import explained, tables_in
+from harness.scenario.file import tables_in, validation_sentences
 
 FILES = (
     "producer_config",
@@ -52,25 +51,27 @@ def read_campaign(path: Path) -> Campaign:
         campaign = Campaign.model_validate(tables)
         campaign.every_cell()
     except ValidationError as error:
-        raise ScenarioError(listed(f"{path}: {why}" for why in explained(error, tables))) from None
+        raise ScenarioError(
+            listed(f"{path}: {why}" for why in validation_sentences(error, tables))
+        ) from None
     except ScenarioError as error:
         raise ScenarioError(f"{path}: {error}") from None
     given = {key: getattr(campaign, key) for key in FILES}
-    there = {key: str(path.parent / name) for key, name in given.items() if name}
-    return campaign.model_copy(update=there)
+    paths = {key: str(path.parent / name) for key, name in given.items() if name}
+    return campaign.model_copy(update=paths)
 
 
-def of(campaign: Campaign, asked: Sequence[str]) -> tuple[str, ...]:
-    """The backends to run on: those asked for, all if none is."""
-    for name in asked:
+def of(campaign: Campaign, names: Sequence[str]) -> tuple[str, ...]:
+    """The campaign's backends of these names; all if none is given."""
+    for name in names:
         if name not in campaign.backends:
-            there = ", ".join(campaign.backends)
-            raise ScenarioError(f"--backends {name}: the campaign's backends are {there}")
-    return tuple(name for name in campaign.backends if not asked or name in asked)
+            known = ", ".join(campaign.backends)
+            raise ScenarioError(f"--backends {name}: the campaign's backends are {known}")
+    return tuple(name for name in campaign.backends if not names or name in names)
 
 
 def backend_settings(settings: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The settings given with the command, backends' only: what is measured is in the file."""
+    """The settings given with the command, of backends only: all others are in the file."""
     for key in settings:
         if not key.startswith("backend."):
             raise ScenarioError(

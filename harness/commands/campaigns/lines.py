@@ -4,29 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
-from typing import Any
+from typing import cast
 
 from analysis.causes.run_facts.kafka import kafka_of
 from harness.history.seal_record import SEALED
 from harness.model.campaigns.campaign import Cell
 from harness.model.exit_codes import FAILED
 from harness.model.runs.configuration import digest_of
+from harness.model.runs.ledger_line import Host, Line, Starved
 from harness.model.runs.report import Report, read_report
 from harness.model.runs.report_course import FaultTold, Window
 from harness.model.runs.run_folder import RunFolder
 from harness.model.runs.run_record import RunRecord
 from harness.scenario.prepare import Request
 
-# The anomalies of which a line says what the run's configuration and its course promised.
+# The anomalies of which a line says whether they are forbidden.
 PROMISED = ("lost", "duplicate")
 
 
 def began(record: RunRecord) -> bool:
-    """Whether a run that has ended came as far as its experiment."""
+    """Whether a run that has ended began its experiment."""
     return record.failure is None or record.failure.phase not in ("start", "set-up")
 
 
-def names(cell: Cell, request: Request, started_utc: str) -> dict[str, Any]:
+def names(cell: Cell, request: Request, started_utc: str) -> Line:
     """By what a run is known in the ledger, and its scenario."""
     return {
         "cell": cell.key,
@@ -37,7 +38,7 @@ def names(cell: Cell, request: Request, started_utc: str) -> dict[str, Any]:
     }
 
 
-def line_of(folder: RunFolder, code: int | None = None, cell: Cell | None = None) -> dict[str, Any]:
+def line_of(folder: RunFolder, code: int | None = None, cell: Cell | None = None) -> Line:
     """What is told of a run that has ended: of which run it is, and what that came to. `code`: what
     its command ended with, None: what its report says."""
     file = folder.path / "report.json"
@@ -47,23 +48,24 @@ def line_of(folder: RunFolder, code: int | None = None, cell: Cell | None = None
     return {**origin(folder), **summary(cell, code, report)}
 
 
-def origin(folder: RunFolder) -> dict[str, Any]:
+def origin(folder: RunFolder) -> Line:
     """Of which run a line is, what was put to the test in it, and by which code."""
     record, sealed = folder.read(), folder.history / SEALED
     load = next((phase for phase in record.phases if phase.name == "load"), None)
     starved = load.cpu_starvation if load else None
+    pressure = cast(Starved | None, starved.model_dump() if starved else None)
     return {
         "run": record.run_id,
         "began": began(record),
         "configuration": digest_of(record),
         **_session(record),
         "versions": record.versions,
-        "starved_in_load": starved.model_dump() if starved else None,
+        "starved_in_load": pressure,
         "history": sha256(sealed.read_bytes()).hexdigest() if sealed.is_file() else None,
     }
 
 
-def _session(record: RunRecord) -> dict[str, float]:
+def _session(record: RunRecord) -> Line:
     """How long a broker that was gone counted as there, as far as the nodes' settings are told:
     with KRaft by the controllers'."""
     if record.node_settings is None:
@@ -72,11 +74,12 @@ def _session(record: RunRecord) -> dict[str, float]:
     return {"session_ms": kafka.session_ms(record.node_settings.server)}
 
 
-def summary(cell: Cell | None, code: int, report: Report | None) -> dict[str, Any]:
+def summary(cell: Cell | None, code: int, report: Report | None) -> Line:
     """What a run came to: small enough for git, enough for every table."""
     if report is None:
         return {"exit": code}
     counts, windows = report.counts, report.windows
+    ack_ms = report.latency_ms.ack if report.latency_ms else None
     writes = [window for window in windows if window.kind == "produce"]
     reads = [window for window in windows if window.kind == "consume"]
     return {
@@ -92,7 +95,7 @@ def summary(cell: Cell | None, code: int, report: Report | None) -> dict[str, An
             name for name, finding in report.anomalies.items() if finding.judged.forbidden
         ],
         "lost_split": report.anomalies["lost"].split,
-        "cap": report.cap and report.cap.written(),
+        "cap": report.cap.written() if report.cap else None,
         "promises": {
             name: {
                 "forbidden": report.anomalies[name].forbidden,
@@ -111,9 +114,9 @@ def summary(cell: Cell | None, code: int, report: Report | None) -> dict[str, An
             if cell and cell.balance
             else {}
         ),
-        "ack_ms": report.latency_ms and report.latency_ms.ack and report.latency_ms.ack.written(),
+        "ack_ms": ack_ms.written() if ack_ms else None,
         "kafka": report.versions.get("kafka"),
-        "host": report.host,
+        "host": cast(Host, report.host),
     }
 
 

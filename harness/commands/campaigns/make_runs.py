@@ -1,7 +1,7 @@
-"""kafka-harness campaign: a campaign's missing runs, each of them with its lines in the ledger.
+"""kafka-harness campaign: makes a campaign's missing runs and writes their lines to the ledger.
 
-The ledger is read once, as the sitting begins; nobody else writes it while it is open here.
-While runs are made, one line tells what is ahead, and one what they found so far:
+The ledger is read once, at the start, and locked until the end. Before each run a line says what is
+ahead, and after it a line what was found so far:
 
     run 12 of 320, about 2 h 40 min to go: failover-hard/acks=1, local
     so far: 3 of 12 lost records, 5 have duplicates, 1 invalid, 0 unknown
@@ -42,16 +42,15 @@ from harness.model.runs.configuration import digest_of, settings_of
 from harness.model.runs.ledger import (
     CALIBRATED,
     ENDED,
-    NAMES,
     STARTED,
-    SUPERSEDED,
     Ledger,
-    Line,
     Lines,
     has_digest,
     name_of,
+    superseded,
     unreached_leaders,
 )
+from harness.model.runs.ledger_line import Line
 from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import Scenario, ScenarioError
 from harness.release import commit
@@ -62,17 +61,16 @@ from harness.scenario.prepare import Prepared, Request
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignOptions:
-    """What of a campaign to do now: which cells on which of its backends (none: all), with which
-    settings."""
+    """The part of a campaign to do now: its cells and backends (none: all), and the settings."""
 
     resume: bool
     backends: tuple[str, ...] = ()
     cells: tuple[str, ...] = ()  # patterns of names
     settings: Mapping[str, Any] = field(default_factory=dict)
     calibrate: bool = True
-    ledger: Path | None = None  # None: what the campaign's file says
+    ledger: Path | None = None  # None: the campaign's own
     parallel: int = 1  # runs at a time
-    dirty: bool = False  # lines of a harness with changes that no commit has may go into git
+    dirty: bool = False  # a harness with uncommitted changes may write to a ledger in git
 
 
 def make_runs(file: Path, results: Path, options: CampaignOptions, *, console: Console) -> int:
@@ -81,7 +79,7 @@ def make_runs(file: Path, results: Path, options: CampaignOptions, *, console: C
     data = options.ledger or file.parent / plan.data
     if not options.dirty:
         require_clean(data)
-    with Ledger.opened(data) as ledger:
+    with Ledger.open(data) as ledger:
         done = ledger.read()
         todo = still_to_do(plan, done.standing, options)
         if done.all and not options.resume:
@@ -96,7 +94,7 @@ def make_runs(file: Path, results: Path, options: CampaignOptions, *, console: C
         require_backends(todo, options.settings)
         require_room(options.parallel)
         making = Making(
-            plan=plan, ledger=ledger, told=[*done.all], results=results, console=console
+            plan=plan, ledger=ledger, written=[*done.all], results=results, console=console
         )
         if todo and options.calibrate:
             try:
@@ -114,8 +112,8 @@ def make_runs(file: Path, results: Path, options: CampaignOptions, *, console: C
 
 
 def require_clean(data: Path) -> None:
-    """Raise ScenarioError where lines of a harness that no commit has would go into a ledger that
-    git keeps: nobody could make such a run again."""
+    """Raise ScenarioError where a harness with uncommitted changes would write to a ledger in git:
+    such a run could not be repeated."""
     if not commit().endswith(" dirty"):
         return
     words = ["git", "-C", str(data.parent), "ls-files", "--error-unmatch", "--", data.name]
@@ -130,9 +128,7 @@ def require_clean(data: Path) -> None:
         )
 
 
-def still_to_do(
-    plan: Campaign, standing: Iterable[Mapping[str, Any]], options: CampaignOptions
-) -> list[Todo]:
+def still_to_do(plan: Campaign, standing: Iterable[Line], options: CampaignOptions) -> list[Todo]:
     """The runs that the command is to make. Raises ScenarioError."""
     settings = backend_settings(options.settings)
     return missing(plan, standing, options.backends, settings, options.cells)
@@ -140,7 +136,7 @@ def still_to_do(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """A run that is to be made once, and its recording where another process makes that."""
+    """A run to be made, and its recording where another process makes that."""
 
     cell: Cell
     request: Request
@@ -148,42 +144,42 @@ class Attempt:
     recorded: Future[tuple[Line, int]] | None = None
 
     def is_of(self, line: Line) -> bool:
-        """Whether a line tells of this run, whenever it was made."""
-        mine = (self.cell.key, self.request.backend, self.request.seed)
-        return name_of(line)[:3] == mine
+        """Whether a line is of this run, whenever it was made."""
+        own = (self.cell.key, self.request.backend, self.request.seed)
+        return name_of(line)[:3] == own
 
 
 def prepared(todo: Sequence[Todo]) -> list[Attempt]:
-    """All of them, or none: runs that cannot be are refused before any starts, and are named."""
-    found, wrong = [], dict[str, None]()  # the runs of a cell say the same
+    """Prepare all runs. Raises ScenarioError that names every impossible one."""
+    attempts, wrong = [], dict[str, None]()  # the runs of a cell say the same
     for cell, request in todo:
         try:
-            found.append(Attempt(cell=cell, request=request, prepared=prepare_run(request)))
+            attempts.append(Attempt(cell=cell, request=request, prepared=prepare_run(request)))
         except ScenarioError as error:
             wrong[f"{cell.key}: {error}"] = None
     if wrong:
         raise ScenarioError(listed(wrong))
-    return found
+    return attempts
 
 
 def complete(plan: Campaign, todo: Iterable[Todo], options: CampaignOptions) -> list[Todo]:
-    """Of each cell that has all of its runs, on each backend, the first."""
+    """The first run of each cell and backend that has all of its runs."""
     open_ = {(cell.key, request.backend) for cell, request in todo}
     every = {(c.key, r.backend): (c, r) for c, r in reversed(still_to_do(plan, (), options))}
     return [todo for place, todo in every.items() if place not in open_]
 
 
 def require_unchanged(runs: Iterable[Attempt], standing: Iterable[Line]) -> None:
-    """Raise ScenarioError for a cell whose runs that count put something else to the test."""
+    """Raise ScenarioError for a cell whose runs that count tested another configuration."""
     before = {
         (str(line["cell"]), line.get("backend", "local")): str(line["configuration"])
         for line in standing
         if has_digest(line)
     }
-    for each in runs:
-        now = digest_of(each.prepared.record)
-        for name in each.cell.names:
-            then = before.get((name, each.request.backend), now)
+    for attempt in runs:
+        now = digest_of(attempt.prepared.record)
+        for name in attempt.cell.names:
+            then = before.get((name, attempt.request.backend), now)
             if then != now:
                 raise ScenarioError(
                     f"{name}: its runs that count put another configuration to the test "
@@ -193,7 +189,7 @@ def require_unchanged(runs: Iterable[Attempt], standing: Iterable[Line]) -> None
 
 
 def require_backends(todo: Sequence[Todo], settings: Mapping[str, Any]) -> None:
-    """Raise ClusterError for a backend that is not to be had."""
+    """Raise ClusterError for a backend that is not available."""
     for name in dict.fromkeys(request.backend for _, request in todo):
         if why := absent(name, settings):
             raise ClusterError(f"--backends: {name} is not available on this machine: {why}")
@@ -201,34 +197,43 @@ def require_backends(todo: Sequence[Todo], settings: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Making:
-    """A campaign's sitting: what is made goes into the ledger, of which all lines are `told`."""
+    """Makes runs and writes them to the ledger, whose lines are `written`."""
 
     plan: Campaign
     ledger: Ledger
-    told: list[Line]
+    written: list[Line]
     results: Path
     console: Console
     codes: list[int] = field(default_factory=list)
-    doubts: dict[str, str] = field(default_factory=dict)  # by backend: why nothing is believed
+    doubts: dict[str, str] = field(default_factory=dict)  # by backend: why its calibration failed
     writing: Lock = field(default_factory=Lock)
     sittings: dict[str, str] = field(default_factory=dict)  # by backend: when it was calibrated
 
     def calibrate(self, backends: Iterable[str], settings: Mapping[str, Any]) -> None:
         """Calibrate on each backend. Raises Interrupted."""
         for backend in backends:
-            names = {"cell": CALIBRATED, "backend": backend, "seed": self.plan.seed}
-            names["started_utc"] = datetime.now(UTC).isoformat()
+            began = datetime.now(UTC).isoformat()
             own = of_backend(backend, settings)
-            found = calibrate(
+            calibration = calibrate(
                 Request(scenario="", seed=self.plan.seed, backend=backend, settings=own),
                 self.results,
                 tries=self.plan.tries,
                 console=self.console,
             )
-            why = found.why
-            told = {"met": why is None, "why": why, "runs": found.runs}
-            self._add({"event": CALIBRATED, **names, **told})
-            self.sittings[backend] = str(names["started_utc"])
+            why = calibration.why
+            self._add(
+                {
+                    "event": CALIBRATED,
+                    "cell": CALIBRATED,
+                    "backend": backend,
+                    "seed": self.plan.seed,
+                    "started_utc": began,
+                    "met": why is None,
+                    "why": why,
+                    "runs": calibration.runs,
+                }
+            )
+            self.sittings[backend] = began
             if why is not None:
                 self.doubts[backend] = why
                 Screen(self.console).say(f"the calibration failed: {why}", style="bold red")
@@ -236,76 +241,75 @@ class Making:
     def _add(self, line: Line) -> None:
         with self.writing:
             self.ledger.add(line)
-            self.told.append(line)
+            self.written.append(line)
 
     def make(self, runs: Sequence[Attempt], recordings: Recordings | None = None) -> None:
         """Make the runs, one after the other until one is interrupted; with `recordings` they are
         recorded meanwhile."""
         screen = Screen(self.console)
-        outlook = Outlook([each.prepared.scenario for each in runs])
+        outlook = Outlook([run.prepared.scenario for run in runs])
         begun = [
-            replace(each, recorded=recordings.begin(each.request, partial(self._begun, each)))
-            if recordings and self._stored(each, self._since(each)) is None
-            else each
-            for each in runs
+            replace(run, recorded=recordings.begin(run.request, partial(self._begun, run)))
+            if recordings and self._stored(run, self._since(run)) is None
+            else run
+            for run in runs
         ]
-        for each in begun:
-            screen.say(outlook.before(f"{each.cell.key}, {each.request.backend}"), style="bold")
-            code, line = self._made(each)
+        for run in begun:
+            screen.say(outlook.before(f"{run.cell.key}, {run.request.backend}"), style="bold")
+            code, line = self._made(run)
             for _ in range(self.plan.tries - 1):
-                if line is None or code != FAILED or _tells(line):
+                if line is None or code != FAILED or _shows_something(line):
                     break
                 self._set_aside(line, screen)
-                code, line = self._made(replace(each, recorded=None))
+                code, line = self._made(replace(run, recorded=None))
             self.codes.append(code)
             if line is None:
                 break
             screen.say(outlook.after(line))
 
-    def _begun(self, attempt: Attempt) -> Line:
-        """Write that a run begins; by what it is known from then on."""
-        names = lines.names(attempt.cell, attempt.request, datetime.now(UTC).isoformat())
+    def _begun(self, run: Attempt) -> Line:
+        """Write that a run begins; returns its names."""
+        names = lines.names(run.cell, run.request, datetime.now(UTC).isoformat())
         self._add({"event": STARTED, **names})
         return names
 
-    def _made(self, attempt: Attempt) -> tuple[int, Line | None]:
-        """Make one, or check what is recorded: its exit code, and its line in the ledger unless it
-        was interrupted."""
-        if attempt.recorded is None:
-            since = self._since(attempt)
-            names, code = self._begun(attempt), VALID
+    def _made(self, run: Attempt) -> tuple[int, Line | None]:
+        """Make a run, or check its recording: its exit code, and its line unless interrupted."""
+        if run.recorded is None:
+            since = self._since(run)
+            names, code = self._begun(run), VALID
         else:
-            names, code = attempt.recorded.result()
+            names, code = run.recorded.result()
             since = utc_of(names["started_utc"])
         if code not in INTERRUPTED:
-            code, folder = self._carried_out(attempt, since, failed=code == FAILED)
+            code, folder = self._carried_out(run, since, failed=code == FAILED)
         if code in INTERRUPTED:
             return code, None
-        line = {"event": ENDED, **names, **lines.line_of(folder, code, attempt.cell)}
-        if all(line["configuration"] != other.get("configuration") for other in self.told):
+        line: Line = {"event": ENDED, **names, **lines.line_of(folder, code, run.cell)}
+        if all(line["configuration"] != other.get("configuration") for other in self.written):
             line["settings"] = settings_of(folder.read())
-        if sitting := self.sittings.get(attempt.request.backend):
+        if sitting := self.sittings.get(run.request.backend):
             line["sitting"] = sitting
-        if why := self.doubts.get(attempt.request.backend):
-            doubted = {"verdict": "unknown", "judged": line.get("verdict")}
-            line |= {**doubted, "reasons": [f"the calibration failed: {why}"]}
+        if why := self.doubts.get(run.request.backend):
+            line["judged"] = line.get("verdict")
+            line["verdict"] = "unknown"
+            line["reasons"] = [f"the calibration failed: {why}"]
             code = worst([code, UNKNOWN])
         self._add(line)
         return code, line
 
     def _set_aside(self, line: Line, screen: Screen) -> None:
-        """Let a run that came to nothing count no more; it is made once more."""
+        """Supersede a run without a result: it is made once more."""
         screen.say("it ended with 255 and shows no anomaly: once more", style="yellow")
         if line["began"]:
-            names = {key: line[key] for key in NAMES}
             why = "it ended with 255, shows no anomaly, and was tried again"
-            self._add({"event": SUPERSEDED, **names, "reason": why})
+            self._add(superseded(line, why))
 
     def _carried_out(
         self, attempt: Attempt, since: datetime | None, *, failed: bool
     ) -> tuple[int, RunFolder]:
-        """Make a run and check it, or check it where it is there already, begun after `since`;
-        `failed`: its recording ended so."""
+        """Make a run and check it, or only check it where it is stored, begun after `since`.
+        `failed`: its recording failed."""
         stored = self._stored(attempt, since, whole=not failed)
         if stored is not None and failed and not any(stored.history.glob("*.seg")):
             return FAILED, stored
@@ -317,19 +321,18 @@ class Making:
     def _stored(
         self, attempt: Attempt, since: datetime | None, *, whole: bool = True
     ) -> RunFolder | None:
-        """A run that was recorded and has no line yet; none of what nobody said began."""
+        """The recorded run that has no line yet; None without a line that it began."""
         if since is None:
             return None
-        known = {str(line.get("run")) for line in self.told}
-        calibrations = Lines(all=self.told).calibrations
-        known |= {run for line in calibrations for run in line.get("runs", ())}
-        return unchecked(attempt.prepared.record, self.results, known, since, whole=whole)
+        run_ids = {str(line.get("run")) for line in self.written}
+        calibrations = Lines(all=self.written).calibrations
+        run_ids |= {run for line in calibrations for run in line.get("runs", ())}
+        return unchecked(attempt.prepared.record, self.results, run_ids, since, whole=whole)
 
     def _since(self, attempt: Attempt) -> datetime | None:
-        """When the first of its attempts began that were interrupted since it last ended; None:
-        none was."""
+        """When its first attempt since its last end began; None: there is none."""
         since: datetime | None = None
-        for line in self.told:
+        for line in self.written:
             if not attempt.is_of(line):
                 continue
             if line.get("event") == STARTED:
@@ -339,13 +342,13 @@ class Making:
         return since
 
 
-def _tells(line: Line) -> bool:
-    """Whether a run that failed tells something of Kafka or its clients all the same."""
+def _shows_something(line: Line) -> bool:
+    """Whether a run that failed still shows something of Kafka or its clients."""
     return bool(any(line.get("anomalies", {}).values()) or unreached_leaders(line))
 
 
 class Outlook:
-    """What of a sitting's runs is ahead, at the pace of those that are done, and what was found."""
+    """The time that the runs ahead will take, at the pace of those done, and the results so far."""
 
     def __init__(self, scenarios: Sequence[Scenario]) -> None:
         self._expected_s = list(map(expected_s, scenarios))
@@ -354,26 +357,26 @@ class Outlook:
         self._found = Counter[str]()
 
     def before(self, what: str) -> str:
-        """As a run begins."""
+        """The line before a run."""
         left = in_words(self.left_s(time.monotonic() - self._began_s))
         return f"run {self._done + 1} of {len(self._expected_s)}, about {left} to go: {what}"
 
     def left_s(self, took_s: float) -> float:
-        """How long all that are not done will take, where those that are took so long."""
+        """How long the runs ahead will take, when those done took `took_s`."""
         expected_s = sum(self._expected_s[: self._done])
         pace = took_s / expected_s if self._done else 1.0
         return pace * sum(self._expected_s[self._done :])
 
     def after(self, line: Line) -> str:
-        """As a run has ended, with its line in the ledger."""
+        """The line after a run."""
         self._done += 1
         anomalies = line.get("anomalies", {})
         self._found["lost"] += anomalies.get("lost", 0) > 0
         self._found["duplicate"] += anomalies.get("duplicate", 0) > 0
         self._found[str(line.get("verdict", "without a verdict"))] += 1
-        found = self._found
-        others = [f"{found[end]} {end}" for end in ("invalid", "unknown", "without a verdict")]
+        counts = self._found
+        others = [f"{counts[end]} {end}" for end in ("invalid", "unknown", "without a verdict")]
         return (
-            f"so far: {found['lost']} of {self._done} lost records, {found['duplicate']} have "
+            f"so far: {counts['lost']} of {self._done} lost records, {counts['duplicate']} have "
             f"duplicates, {', '.join(others)}"
         )

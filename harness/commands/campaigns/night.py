@@ -1,11 +1,11 @@
-"""kafka-harness campaign --nights FOLDER: a campaign as tonight's, held against the nights before.
+"""kafka-harness campaign --nights FOLDER: makes tonight's campaign, compares it with nights before.
 
     nights/2026-11-24.jsonl     last night's ledger
     nights/2026-11-25.jsonl     tonight's: made now, or continued
-    nights/2026-11-25.md        what it came to and what changed since, for a job's summary
+    nights/2026-11-25.md        its results and what changed since, for a job's summary
 
-The folder is what must be kept from night to night: a volume, a cache, an artifact. A night is a
-day in UTC, and ends as the worst of its runs did, whenever tonight they were made.
+The folder must be kept from night to night: on a volume, in a cache, as an artifact. A night is a
+day in UTC; its exit code is the worst of its runs, whenever tonight they were made.
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ from rich.console import Console
 
 from analysis.studies.matrix_rows import HEADS, row
 from analysis.studies.pages import markdown_table
-from harness.commands.campaigns.comparison import markdown, show, told
+from harness.commands.campaigns.comparison import compare_sides, markdown, show
 from harness.commands.campaigns.make_runs import CampaignOptions, make_runs
 from harness.model.campaigns.worse import GAP_FACTOR
 from harness.model.exit_codes import FAILED, INTERRUPTED, UNKNOWN, VALID, worst
-from harness.model.runs.ledger import Line, Lines, read
+from harness.model.runs.ledger import Lines, read
+from harness.model.runs.ledger_line import Line
 from harness.model.runs.run_folder import StoreError
 from harness.run.progress import Screen
 
-BEFORE: Final = 14  # nights that tonight is held against
+BEFORE: Final = 14  # nights that tonight is compared with
 
 
 def make_night(
@@ -41,40 +42,42 @@ def make_night(
     if code in INTERRUPTED:
         return code
     own = read(tonight)
-    before = [each for each in sorted(nights.glob("????-??-??.jsonl")) if each.name < tonight.name]
-    sides = [each for each in before[-BEFORE:] if read(each).standing]
+    before = [
+        night for night in sorted(nights.glob("????-??-??.jsonl")) if night.name < tonight.name
+    ]
+    sides = [night for night in before[-BEFORE:] if read(night).standing]
     title = f"{tonight.stem}, against {len(sides)} nights before"
     codes = [code, *map(_code, own.standing)]
     against = f"## {title}\n\n**No run came to its end: there is nothing to compare.**\n"
     if own.standing:
         try:
-            found = told([*sides, tonight], gap_factor=GAP_FACTOR)
-        except StoreError as error:  # what tonight's runs came to is told all the same
+            comparison = compare_sides([*sides, tonight], gap_factor=GAP_FACTOR)
+        except StoreError as error:  # tonight's results are shown all the same
             Screen(console).say(str(error), style="bold red")
             codes.append(FAILED)
             against = f"## {title}\n\n**Not compared: {error}**\n"
         else:
-            show(found, console)
-            codes.append(found.code)
-            against = markdown(found, title)
+            show(comparison, console)
+            codes.append(comparison.code)
+            against = markdown(comparison, title)
     tonight.with_suffix(".md").write_text(f"{against}\n{_own(own)}\n")
     return worst(codes)
 
 
 def ledger_of(nights: Path) -> Path:
-    """Tonight's."""
+    """Tonight's ledger."""
     return nights / f"{datetime.now(UTC):%Y-%m-%d}.jsonl"
 
 
 def _code(line: Line) -> int:
-    """How a run ended; unknown, too, where nothing that it shows can be believed."""
+    """A run's exit code; unknown where its calibration failed."""
     ended = int(line.get("exit", VALID))
     return worst([ended, UNKNOWN]) if line.get("verdict") == "unknown" else ended
 
 
 def _own(lines: Lines) -> str:
-    """What tonight's runs came to, by themselves: those without a cluster and those that are not
-    valid by name, and a row for each cell."""
+    """Tonight's results: the names of the runs without a cluster and of those that are not valid,
+    and a row for each cell."""
     verdicts = Counter(str(line.get("verdict", "without a verdict")) for line in lines.standing)
     counts = [f"{count} {verdict}" for verdict, count in verdicts.items()]
     counts += [f"{len(lines.without_cluster)} without a cluster"] * bool(lines.without_cluster)

@@ -1,10 +1,10 @@
-"""Runs recorded several at a time, each by a command of its own; who checks them takes turns.
+"""Records several runs at a time, each by a command of its own; they are checked one by one.
 
     kafka-harness campaign once.toml --parallel 2
 
-A run's command says what it does into a file beside its folder, which goes when it ended well. It
-is told to end when this process does, however that comes about. Several runs at once starve each
-other: what that does to gaps, pages say by how calm each run's host was.
+A run's command prints into a file beside its folder, which is removed when it ended well. It gets a
+signal to end when this process ends. Runs at the same time take CPU from each other: pages show how
+calm each run's host was.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from harness.host import machine, system_packages
 from harness.model.exit_codes import FAILED, VALID
+from harness.model.runs.ledger_line import Line
 from harness.model.scenario import ScenarioError
 from harness.scenario.prepare import Request, command_line
 
 RUN_BYTES: Final = 3 * 2**30  # six JVMs, the workers and what they log
-Names = Mapping[str, Any]
 
 
 class Recordings(AbstractContextManager["Recordings"]):
-    """Those of a campaign's sitting; what still records at the end of the block is ended."""
+    """The recordings of a campaign; leaving the block ends those that still run."""
 
     def __init__(self, many: int, results: Path) -> None:
         self._results = results
@@ -44,12 +44,12 @@ class Recordings(AbstractContextManager["Recordings"]):
             process.terminate()
         self._pool.shutdown(wait=True)
 
-    def begin(self, request: Request, begun: Callable[[], Names]) -> Future[tuple[Names, int]]:
+    def begin(self, request: Request, begun: Callable[[], Line]) -> Future[tuple[Line, int]]:
         """Record a run as soon as there is room; `begun` is called then. Comes to what that gave,
         and the exit code of the recording."""
         return self._pool.submit(self._record, request, begun)
 
-    def _record(self, request: Request, begun: Callable[[], Names]) -> tuple[Names, int]:
+    def _record(self, request: Request, begun: Callable[[], Line]) -> tuple[Line, int]:
         names = begun()
         self._results.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile("w+", dir=self._results) as said:
@@ -72,12 +72,12 @@ class Recordings(AbstractContextManager["Recordings"]):
 
 
 def _command(request: Request, results: Path) -> list[str]:
-    told = [*shlex.split(command_line(request))[1:], "--no-check", "--results", str(results)]
-    return [sys.executable, "-P", "-m", "harness.cli", *told]
+    options = [*shlex.split(command_line(request))[1:], "--no-check", "--results", str(results)]
+    return [sys.executable, "-P", "-m", "harness.cli", *options]
 
 
 def require_room(many: int) -> None:
-    """Raise ScenarioError where this host has no room for so many runs at once."""
+    """Raise ScenarioError where this host has too little room for so many runs at once."""
     host = machine.describe()
     room = max(1, min(host["cpus"], host["memory_bytes"] // RUN_BYTES))
     if many > room:

@@ -1,4 +1,4 @@
-"""What of a campaign is still to do."""
+"""The runs of a campaign that are still to do."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from harness.commands.campaigns.file import of
 from harness.model.bounds import utc_of
 from harness.model.campaigns.campaign import Campaign, Cell
 from harness.model.runs.ledger import has_digest
+from harness.model.runs.ledger_line import Line
 from harness.model.runs.run_folder import RunFolder, StoreError
 from harness.model.runs.run_record import RunRecord
 from harness.model.scenario import ScenarioError
@@ -24,7 +25,7 @@ Todo = tuple[Cell, Request]
 
 def missing(
     campaign: Campaign,
-    done: Iterable[Mapping[str, Any]],
+    done: Iterable[Line],
     backends: Sequence[str] = (),
     settings: Mapping[str, Any] | None = None,
     patterns: Sequence[str] = (),
@@ -61,7 +62,7 @@ def _file(name: str) -> Path | None:
     return Path(name) if name else None
 
 
-def counting(campaign: Campaign, done: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def counting(campaign: Campaign, done: Iterable[Line]) -> list[Line]:
     """The finished runs that are among the repeats of their cells."""
     return [line for line in done if campaign.older == "count" or has_digest(line)]
 
@@ -75,11 +76,11 @@ def fitting(cells: Sequence[Cell], patterns: Sequence[str]) -> Sequence[Cell]:
             raise ScenarioError(f"--cell {pattern}: no cell is called so; there are {names}")
     if not patterns:
         return cells
-    return [cell for cell in cells if any(fnmatchcase(cell.key, each) for each in patterns)]
+    return [cell for cell in cells if any(fnmatchcase(cell.key, pattern) for pattern in patterns)]
 
 
 def of_backend(backend: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What is meant for this backend."""
+    """The settings for this backend."""
     return {key: value for key, value in settings.items() if key.startswith(f"backend.{backend}.")}
 
 
@@ -95,13 +96,13 @@ def unchecked(
     *,
     whole: bool = True,
 ) -> RunFolder | None:
-    """A stored run that is exactly the wanted one, began after `since` and ended in order (or,
-    where it need not be `whole`, did not), but is none of the `known` ones, by their ids.
+    """The stored run that is exactly the wanted one, began after `since`, is complete (without
+    `whole`: incomplete), and is none of the `known` ones, by their ids; of several the last.
 
-    Another command recorded it, or the campaign was stopped between the run and its line. What
-    began before is somebody else's: another night's, another ledger's. Of several the last is it.
+    Another command recorded it, or the campaign was stopped between the run and its line. A run
+    that began before belongs to another night or ledger.
     """
-    found = []
+    stored_runs = []
     for path in sorted((results / record.scenario.name).glob(f"*-{record.seed}*")):
         folder = RunFolder(path=path.resolve())
         with contextlib.suppress(StoreError):
@@ -112,5 +113,5 @@ def unchecked(
             if not same or not ended or stored.run_id in known:
                 continue
             if (began := utc_of(stored.started_utc or NEVER)) >= since:
-                found.append((began, folder))
-    return max(found, key=itemgetter(0))[1] if found else None
+                stored_runs.append((began, folder))
+    return max(stored_runs, key=itemgetter(0))[1] if stored_runs else None

@@ -1,1 +1,1 @@
-"""Commands about this machine: what is made or removed on it."""
+"""Commands about this machine: doctor, set-up, images, Kafka's jars, old runs."""

@@ -1,8 +1,6 @@
-"""The Kafka that runs ask for, fetched when it is asked for first: its jars, and what lets its
-nodes start faster.
+"""Fetches the Kafka of a run when it is first needed: its jars, and what lets nodes start faster.
 
-Which release that is a scenario says; a user's own build is there already, and so is what
-containers are made of.
+The scenario names the release. A user's own build, and Kafka in containers, need no fetching.
 """
 
 from __future__ import annotations
@@ -33,13 +31,13 @@ from harness.scenario.prepare import Request
 
 
 def fetch_kafka(request: Request, console: Console) -> None:
-    """Fetch the release that a run asks for, unless it is here or nothing here starts it. What is
-    wrong with the request is for others to say. Raises KafkaHomeError."""
+    """Fetch the release of a run, unless it is here or this host does not start it. Does not
+    validate the request. Raises KafkaHomeError."""
     backend = BACKENDS.get(request.backend)
     if backend is None or not backend.enclosed or request.kafka_home is not None:
         return
     with suppress(ScenarioError):
-        wanted = file.opened(request.scenario, request.settings).shape().cluster
+        wanted = file.open_scenario(request.scenario, request.settings).shape().cluster
         release = wanted.release
         if release == DEFAULT or (unpinned(release) and not request.unpinned):
             return
@@ -48,15 +46,15 @@ def fetch_kafka(request: Request, console: Console) -> None:
 
 
 def make_ready(home: KafkaHome, wanted: ClusterPart, say: Callable[[str], None]) -> None:
-    """Class archives, and a formatted disk, for a Kafka that has none yet. Raises HostError; nodes
-    start more slowly without archives."""
+    """Make class archives and a formatted disk for a Kafka without them. Raises HostError; without
+    archives nodes start more slowly."""
     java = find_java()
     storage_of(home, java, wanted)
     class_archives.ensure(home, java, say, metadata=wanted.kept_by)
 
 
 def have(release: str, metadata: Metadata, say: Callable[[str], None]) -> None:
-    """All that runs of a release need. Raises KafkaHomeError."""
+    """Fetch and make all that runs of a release need. Raises KafkaHomeError."""
     home = kafka_home.fetch(release, say)
     try:
         class_archives.ensure(home, find_java(), say, metadata=metadata)

@@ -1,11 +1,11 @@
-"""kafka-harness prune: old runs go, ledgers stay.
+"""kafka-harness prune: removes old runs, keeps ledgers.
 
     kafka-harness prune --keep-days 30 --keep-failed
 
-A run is removed as a whole: its folder gets a hidden name first, so that nobody ever sees half of
-one. What still records, what cannot be read, links, and a run in whose folder somebody keeps a
-campaign's ledger are left alone and named. `latest` leads to the newest run that is left. Folders
-with such a name, left where runs lie by a call that was interrupted, go too.
+A run's folder gets a hidden name before it is removed, so that half a run is never seen. Runs that
+still record or cannot be read, links, and runs whose folder holds a campaign's ledger are kept and
+named. `latest` leads to the newest run that is left. Hidden folders of an interrupted call are
+removed too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from harness.model.exit_codes import VALID
 from harness.model.runs import json_text
 
 HIDDEN = ".pruned-"
-# What runs and their checks fill; nobody keeps a ledger there, and it can be long to read.
+# Folders of runs and their checks: large, and without ledgers.
 FILLED_BY_RUNS: Final = ("history", "logs", "analysis")
 
 
@@ -52,17 +52,17 @@ def prune(
 def remove_runs(
     results: Path, older_than_days: float, *, failed_too: bool, dry: bool, console: Console
 ) -> int:
-    """Remove what is not kept (`dry`: name it only). Raises StoreError without a folder, and for
-    days that are no number."""
+    """Remove the runs that are not kept (`dry`: only name them). Raises StoreError without a folder
+    and for days that are no number."""
     from harness.commands.closing_table import plain, shown
-    from harness.model.runs.run_folder import StoreError, errors_told, runs_below
+    from harness.model.runs.run_folder import StoreError, runs_below, store_errors
 
     if not results.is_dir():
         raise StoreError(f"{results}: no results folder: give one by --results")
     oldest = _days_ago(older_than_days)
     moved: list[Path] = []
     removed = freed = 0
-    with errors_told(results):
+    with store_errors(results):
         if not dry:
             for left in list(_left_below(results)):
                 if why := _not_a_run_s(left):
@@ -83,8 +83,8 @@ def remove_runs(
                     continue
             removed, freed = removed + 1, freed + size
             console.print(plain(f"{'would go' if dry else 'removed'}  {shown(folder)}"))
-        above = {each for folder in moved for each in folder.parents}
-        for folder in [each for each in above if each.is_relative_to(results)]:
+        above = {parent for folder in moved for parent in folder.parents}
+        for folder in [parent for parent in above if parent.is_relative_to(results)]:
             _mend_latest(folder)
     words = "would be removed" if dry else "removed"
     console.print(plain(f"{removed} runs {words}, {decimal(freed)}; ledgers stay"))
@@ -92,8 +92,7 @@ def remove_runs(
 
 
 def _days_ago(days: float) -> datetime:
-    """The moment; the first of all where the calendar does not go back so far. Raises
-    StoreError."""
+    """That moment, or the calendar's first where it is earlier. Raises StoreError."""
     from harness.model.runs.run_folder import StoreError
 
     try:
@@ -105,8 +104,8 @@ def _days_ago(days: float) -> datetime:
 
 
 def _left_below(results: Path) -> Iterator[Path]:
-    """What a call that was interrupted left: folders with a hidden name where runs lie, as
-    `runs_below` finds them; links and files of such a name are somebody else's."""
+    """The hidden folders that an interrupted call left beside runs, as `runs_below` finds them; no
+    links and files, which are not ours."""
     from harness.model.runs.run_folder import DEPTH
 
     for root, folders, files in os.walk(results):
@@ -121,8 +120,7 @@ def _left_below(results: Path) -> Iterator[Path]:
 
 
 def _not_a_run_s(folder: Path) -> str | None:
-    """Why a run's folder has to stay whatever became of its run: somebody keeps a campaign's ledger
-    in it, by whatever name, or may do so."""
+    """Why a run's folder must be kept in any case: it holds, or may hold, a campaign's ledger."""
     from harness.model.runs.ledger import is_ledger
 
     for root, folders, files in os.walk(folder):
@@ -138,7 +136,7 @@ def _not_a_run_s(folder: Path) -> str | None:
 
 
 def _kept(folder: Path, oldest: datetime, *, failed_too: bool) -> str | None:
-    """Why a run stays, "" for one that is young; None: it goes."""
+    """Why a run is kept, "" for a young one; None: it is not."""
     from harness.model.bounds import utc_of
     from harness.model.runs.run_folder import RunFolder, StoreError
 
@@ -158,7 +156,7 @@ def _kept(folder: Path, oldest: datetime, *, failed_too: bool) -> str | None:
 
 
 def _exit_code(folder: Path) -> int | None:
-    """None: not checked, or its report cannot be read."""
+    """The run's exit code; None: not checked, or its report cannot be read."""
     try:
         return int(json_text.loads(json_text.read_bytes(folder / "report.json"))["exit_code"])
     except (OSError, ValueError, LookupError, TypeError):
@@ -174,22 +172,20 @@ def _hidden(folder: Path) -> Path:
 
 
 def _gone(hidden: Path, console: Console) -> bool:
-    """Remove it; whether nothing of it is left. What cannot be removed is named, and costs the
-    others nothing."""
+    """Remove a folder; whether it is gone. Prints what cannot be removed."""
     from harness.commands.closing_table import plain, shown
 
     try:
         shutil.rmtree(hidden)
     except OSError as error:
-        told = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-        console.print(plain(f"left     {shown(hidden)}: it cannot be removed ({told})"))
+        why = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+        console.print(plain(f"left     {shown(hidden)}: it cannot be removed ({why})"))
         return False
     return True
 
 
 def _mend_latest(folder: Path) -> None:
-    """Let a link `latest` whose run has gone lead to the newest below that is left; none: it
-    goes."""
+    """Let a link `latest` to a removed run lead to the newest that is left, or remove it."""
     from harness.model.runs.run_folder import runs_below
 
     link = folder / "latest"

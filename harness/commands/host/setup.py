@@ -1,4 +1,4 @@
-"""What is done once a machine, as commands: `setup`, `image`, `harness-image` and `doctor`."""
+"""Commands that are needed once a machine: `setup`, `image`, `harness-image` and `doctor`."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def _archive_of_checks() -> HostFinding:
 
 
 def with_faults(findings: Sequence[HostFinding]) -> list[HostFinding]:
-    """The findings; where only faults need a thing, with the names of these faults."""
+    """The findings, with the names of the faults that need them."""
     from harness.setup.host_finding import FAULTS
 
     return [
-        replace(each, needed_for=faults_that_need(each.name) or FAULTS)
-        if each.needed_for == FAULTS
-        else each
-        for each in findings
+        replace(finding, needed_for=faults_that_need(finding.name) or FAULTS)
+        if finding.needed_for == FAULTS
+        else finding
+        for finding in findings
     ]
 
 
@@ -112,8 +112,8 @@ def image(kafka: Kafka = "", kafka_home: KafkaHome = None) -> None:
     else:
         home = find_kafka(kafka_home, release)
     name = kafka_image.make(home, screen.say)
-    asked = "" if home.version == DEFAULT else f" --kafka {home.version}"
-    use = f"kafka-harness run SCENARIO{asked} --backend docker --set backend.docker.image={name}"
+    option = "" if home.version == DEFAULT else f" --kafka {home.version}"
+    use = f"kafka-harness run SCENARIO{option} --backend docker --set backend.docker.image={name}"
     console.print(use, markup=False)
 
 

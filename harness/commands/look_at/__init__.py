@@ -1,1 +1,1 @@
-"""Commands that show what there is: scenarios, plans, reports, histories. Nothing is started."""
+"""Commands that show scenarios, plans, reports and histories. They start nothing."""

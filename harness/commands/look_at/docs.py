@@ -1,4 +1,4 @@
-"""kafka-harness docs: the pages of the documentation, and what stands on them."""
+"""kafka-harness docs: prints and searches the pages of the documentation."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ def docs(
         sys.stdout.write(files[page].read_text())
         return
     if page:
-        one = page.removesuffix("s") or page  # of timeouts
-        looked_for = re.compile(rf"{re.escape(page)}|\b{re.escape(one)}\b", re.IGNORECASE)
-        found = [
+        word = page.removesuffix("s") or page  # of timeouts
+        looked_for = re.compile(rf"{re.escape(page)}|\b{re.escape(word)}\b", re.IGNORECASE)
+        passages = [
             f"{name}:{number}: {line.strip()}\n"
             for name, file in files.items()
             for number, line in enumerate(file.read_text().splitlines(), 1)
             if looked_for.search(line)
         ]
-        if not found:
+        if not passages:
             raise typer.BadParameter(f"{page!r} stands on none of the pages {', '.join(files)}")
-        sys.stdout.writelines(found)
+        sys.stdout.writelines(passages)
         return
     table = Table(box=None, pad_edge=False, show_header=False)
     for name, file in files.items():

@@ -1,11 +1,11 @@
-"""kafka-harness export and history: a run on stdout, a line each, in one of three formats.
+"""kafka-harness export and history: prints a run's history as lines, in one of three formats.
 
     jsonl     everything that was recorded, for people (harness.history.export)
     jepsen    what Jepsen's Kafka workload would have recorded (harness.history.jepsen)
-    lines     sends and reads as any program may tell its own (harness.foreign.telling)
+    lines     sends and reads as any program may write its own (harness.foreign.telling)
 
-Lines go out as they are made. What a format leaves out is counted on stderr. A reader that has seen
-enough (`| head`) ends it quietly.
+Each line is printed at once. What a format leaves out is counted on stderr. A reader that closes
+the pipe (`| head`) ends it quietly.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ def export(
     """
     from harness.host.unforeseen import details_go_to
     from harness.model.printable import printable
-    from harness.model.runs.run_folder import errors_told, find_run
+    from harness.model.runs.run_folder import find_run, store_errors
 
     folder = find_run(run, results)
     left_out: Counter[str] = Counter()
-    with errors_told(folder.path), details_go_to(folder.path):
+    with store_errors(folder.path), details_go_to(folder.path):
         _print(folder, form, left_out)
     if left_out:
         counts = ", ".join(f"{many:,} {what}" for what, many in sorted(left_out.items()))

@@ -1,8 +1,7 @@
 """kafka-harness index: one page over all runs of a results folder, results/index.html.
 
-Runs are the folders that hold a run.json (harness.model.runs.run_folder: `runs_below`). What a
-run's files say is data, and what cannot be read is one line of the page: no Spark and no JVM is
-started, and nothing is judged anew.
+Runs are the folders that hold a run.json (harness.model.runs.run_folder: `runs_below`). A run that
+cannot be read is one line of the page. No Spark and no JVM is started, and nothing is judged again.
 """
 
 from __future__ import annotations
@@ -27,17 +26,17 @@ def index(results: Results = RESULTS) -> None:
 
 
 def write_index(results: Path, console: Console) -> Path:
-    """Make the page anew; returns where it is. Raises StoreError without a results folder."""
+    """Make the page; returns its path. Raises StoreError without a results folder."""
     from analysis.report.index.entries import Entry, Unshown, entry_of
     from analysis.report.index.page import render
     from harness.commands.closing_table import plain, shown
-    from harness.model.runs.run_folder import StoreError, errors_told, runs_below, write_atomically
+    from harness.model.runs.run_folder import StoreError, runs_below, store_errors, write_atomically
 
     if not results.is_dir():
         raise StoreError(f"{results}: no results folder: make a run first, or give --results")
     entries: list[Entry] = []
     unshown: list[Unshown] = []
-    with errors_told(results):
+    with store_errors(results):
         for folder in runs_below(results):
             place = folder.relative_to(results).parts
             try:
@@ -52,7 +51,7 @@ def write_index(results: Path, console: Console) -> Path:
 
 
 def _report(folder: Path) -> Any:
-    """What report.json says. Raises ValueError or OSError, as a reason for people."""
+    """The content of report.json. Raises ValueError or OSError, with a reason for people."""
     file = folder / "report.json"
     try:
         regular = stat.S_ISREG(file.lstat().st_mode)

@@ -1,4 +1,4 @@
-"""kafka-harness report: what was found when the run was checked."""
+"""kafka-harness report: shows the result of a run's check."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def report(run: OneRun, results: Results = RESULTS) -> None:
     """
     from harness.commands.closing_table import show_report
     from harness.model.runs.report import read_report
-    from harness.model.runs.run_folder import StoreError, errors_told, find_run
+    from harness.model.runs.run_folder import StoreError, find_run, store_errors
 
     folder = find_run(run, results)
     file = folder.path / "report.json"
@@ -22,7 +22,7 @@ def report(run: OneRun, results: Results = RESULTS) -> None:
     if not file.exists():
         raise StoreError(f"{folder.path}: not checked yet: {check}")
     try:
-        with errors_told(file), console.capture() as printed:
+        with store_errors(file), console.capture() as printed:
             show_report(read_report(file), folder, console)
     except (LookupError, ValueError):
         raise StoreError(f"{file}: not a report of this version: {check} makes it anew") from None

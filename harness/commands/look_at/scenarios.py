@@ -1,4 +1,4 @@
-"""kafka-harness scenarios: what there is to run."""
+"""kafka-harness scenarios: lists the shipped scenarios."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kafka-harness show: what a run would be; nothing is started."""
+"""kafka-harness show: prints the plan and configuration of a run; starts nothing."""
 
 from __future__ import annotations
 
@@ -64,6 +64,6 @@ def show(
         console.print(f"step {step.step}: {step.describe()}")
     for line in prepared.layers:
         console.print(line, markup=False)
-    told = {"seed", "time_limit_s", "scenario", "layers", "shown_demands"}
-    shown = prepared.record.model_dump(mode="json", include=told)
+    keys = {"seed", "time_limit_s", "scenario", "layers", "shown_demands"}
+    shown = prepared.record.model_dump(mode="json", include=keys)
     console.print_json(json.dumps(shown))

@@ -4,8 +4,8 @@
     csv      a head line, then all rows; null is empty, a list is JSON
     jsonl    an object a row; what JSON has no number for (NaN, infinities) is null
 
-CSV and JSON lines go out as Spark gives them, a partition at a time; a reader that has seen enough
-(`| head`) ends it quietly. Runs that were not named and cannot be asked are said on stderr.
+CSV and JSON lines are printed a partition at a time, as Spark gives them; a reader that closes the
+pipe (`| head`) ends it quietly. Runs that were not named and cannot be queried are named on stderr.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def sql(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is asked, and how its answer is shown."""
+    """A query, and how its answer is shown."""
 
     query: str
     runs: Sequence[str]  # none: all below results
@@ -107,7 +107,7 @@ def answer(question: Question, console: Console) -> None:
     from analysis.ask.stored_tables import AskError
     from analysis.remote.trouble import Unreachable
     from harness.commands.check_runs import tell_spark_of_java
-    from harness.model.runs.run_folder import StoreError, errors_told
+    from harness.model.runs.run_folder import StoreError, store_errors
 
     if not question.query.strip() or _is_place(question.query, question.results):
         raise StoreError('no query: give one behind the runs, e.g. "select * from runs"')
@@ -120,7 +120,7 @@ def answer(question: Question, console: Console) -> None:
     tell_spark_of_java()
     try:
         with (
-            errors_told(places[0]),
+            store_errors(places[0]),
             Asked(places, master=question.master, query=question.query) as asked,
         ):
             frame = asked.sql(question.query)
@@ -134,16 +134,16 @@ def answer(question: Question, console: Console) -> None:
 
 
 def _is_place(word: str, results: Path) -> bool:
-    """Whether the last word is that of a run, or of a folder of runs: nobody's query."""
+    """Whether the last word is the place of a run or a folder of runs, and no query."""
     with suppress(OSError):  # a query may be too long for a file's name
-        return is_uri(word) or any(each.is_dir() for each in (Path(word), results / word))
+        return is_uri(word) or any(place.is_dir() for place in (Path(word), results / word))
     return False
 
 
 def _place(which: str, results: Path) -> Path:
     """A run by its folder, its id or its scenario's name (its latest run); or any folder that runs
     are below. Raises StoreError."""
-    from harness.model.runs.run_folder import RunFolder, StoreError, errors_told
+    from harness.model.runs.run_folder import RunFolder, StoreError, store_errors
 
     if is_uri(which):
         raise StoreError(
@@ -151,7 +151,7 @@ def _place(which: str, results: Path) -> Path:
             "that one (`check` takes URIs)"
         )
     named = Path(as_path(which))
-    with errors_told(named):
+    with store_errors(named):
         for path in (named, results / which, results / which / "latest"):
             if RunFolder(path=path).recorded:
                 return path
@@ -179,7 +179,7 @@ def _show(frame: DataFrame, question: Question, console: Console) -> None:
 
 
 def print_answer(frame: DataFrame, most: int, console: Console) -> None:
-    """An answer as a table, of at most so many rows; 0: all."""
+    """Print an answer as a table of at most so many rows; 0: all."""
     from harness.commands.closing_table import plain
 
     rows = (frame.limit(most + 1) if most else frame).collect()
@@ -216,7 +216,7 @@ def _in_csv(value: Any) -> Any:
 
 
 class _Line:
-    """What a CSV writer writes to: it returns the line."""
+    """A file for a CSV writer, which returns the line."""
 
     def write(self, line: str) -> str:
         return line
@@ -237,9 +237,9 @@ def _in_json(value: Any) -> Any:
         fields = getattr(value, "__fields__", None)  # of a struct
         if fields:
             return dict(zip(fields, map(_in_json, value), strict=True))
-        return [_in_json(each) for each in value]
+        return [_in_json(item) for item in value]
     if isinstance(value, dict):
-        return {str(key): _in_json(each) for key, each in value.items()}
+        return {str(key): _in_json(item) for key, item in value.items()}
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if isinstance(value, str | int | None) else str(value)

@@ -1,1 +1,1 @@
-"""Commands that check two tables of anybody's, here or as one spark-submit (docs/tables.md)."""
+"""Commands that check any two tables, here or as one spark-submit (docs/tables.md)."""

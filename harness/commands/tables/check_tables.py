@@ -1,9 +1,8 @@
-"""kafka-harness check --sends TABLE --reads TABLE: two tables made a run's folder, and checked.
+"""kafka-harness check --sends TABLE --reads TABLE: makes a run of two tables, and checks it.
 
-Spark reads both, gives each value a number, and writes operations; what is held here is a row a
-partition and one a process. The folder is a run's like any other: `report`, `sql` and `check` again
-take it. Nothing is left of tables that cannot be checked, or that a cluster's executors would write
-to another disk.
+Spark reads both, gives each value a number, and writes operations; this process holds a row for
+each partition and process. The folder is a run's like any other: `report`, `sql` and `check` take
+it. Tables that cannot be checked, or that executors would write to another disk, leave nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from harness.foreign.table_folder import FILE, ToldTables, make_of_tables
 from harness.history.record_format import HistoryError
 from harness.host.machine import HostError
 from harness.model.client_settings import acks_of
-from harness.model.runs.run_folder import RunFolder, StoreError, errors_told
+from harness.model.runs.run_folder import RunFolder, StoreError, store_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -36,7 +35,7 @@ BYTES_A_ROW: Final = 20  # at least, of a file that is not compressed much
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What is to be checked."""
+    """The tables to check."""
 
     sends: str
     reads: str
@@ -60,9 +59,9 @@ def check_tables(asked: Asked, console: Console) -> int:
         with started(asked.master, session(asked.master, _expected(asked))) as spark:
             _require_shared(spark, asked.wanted.results)
             with console.status("reading the tables with Spark"):
-                told, folder = run_of(spark, asked)
-            _say(told, console)
-            with session(operations=told.operations, started=spark):
+                tables, folder = run_of(spark, asked)
+            _say(tables, console)
+            with session(operations=tables.operations, started=spark):
                 return check_runs([folder], master=asked.master, console=console)
     except TableError as error:
         raise HistoryError(str(error)) from None
@@ -72,10 +71,12 @@ def check_tables(asked: Asked, console: Console) -> int:
         raise HostError(str(error)) from None
 
 
-def _say(told: Tables, console: Console) -> None:
-    sends, reads = sum(told.producers.values()), sum(told.readers.values())
-    final = f"{told.final:,} by the final read" if told.final else NO_FINAL
-    console.print(plain(f"{sends:,} sends, {told.acked:,} acked; {reads:,} records read, {final}"))
+def _say(tables: Tables, console: Console) -> None:
+    sends, reads = sum(tables.producers.values()), sum(tables.readers.values())
+    final = f"{tables.final:,} by the final read" if tables.final else NO_FINAL
+    console.print(
+        plain(f"{sends:,} sends, {tables.acked:,} acked; {reads:,} records read, {final}")
+    )
 
 
 def _require_shared(spark: SparkSession, results: Path) -> None:
@@ -85,10 +86,10 @@ def _require_shared(spark: SparkSession, results: Path) -> None:
 
     if is_local(spark):
         return
-    there = next(each for each in (results, *results.parents) if each.exists())
+    existing = next(folder for folder in (results, *results.parents) if folder.exists())
     try:
-        with errors_told(there):
-            require_shared(spark, [there])
+        with store_errors(existing):
+            require_shared(spark, [existing])
     except CheckError:
         raise StoreError(
             f"{results}: the executors of {spark.sparkContext.master} do not see this folder: give "
@@ -97,27 +98,27 @@ def _require_shared(spark: SparkSession, results: Path) -> None:
 
 
 def run_of(spark: SparkSession, asked: Asked) -> tuple[Tables, RunFolder]:
-    """What the tables tell, and the sealed run. Raises TableError, HistoryError and others."""
+    """The tables' facts, and the sealed run. Raises TableError, HistoryError and others."""
     from analysis.tables.final_read import ends  # as above
     from analysis.tables.numbered import numbered
     from analysis.tables.validation import valid_tables
 
-    told = valid_tables(spark, asked.sends, asked.reads, all_final=asked.complete)
-    rows = Counter(told.producers)
-    rows.update(told.readers)
+    tables = valid_tables(spark, asked.sends, asked.reads, all_final=asked.complete)
+    rows = Counter(tables.producers)
+    rows.update(tables.readers)
     about = asked.wanted.about
     facts = ToldTables(
         extent=Extent(
-            start_ns=told.start_ns,
-            end_ns=told.end_ns,
-            topic=told.topic,
-            partitions=told.partitions,
-            producers=len(told.producers),
+            start_ns=tables.start_ns,
+            end_ns=tables.end_ns,
+            topic=tables.topic,
+            partitions=tables.partitions,
+            producers=len(tables.producers),
         ),
         processes=rows,
-        untold=told.untold,
-        ends=ends(told, complete=asked.complete),
-        final_reader=next(iter(told.final_readers), None),
+        untold=tables.untold,
+        ends=ends(tables, complete=asked.complete),
+        final_reader=next(iter(tables.final_readers), None),
     )
     without_acks = acks_of(about.config("producer")) == "0"
     kept: list[DataFrame] = []
@@ -126,9 +127,9 @@ def run_of(spark: SparkSession, asked: Asked) -> tuple[Tables, RunFolder]:
         kept.append(frame.persist())
         return kept[-1]
 
-    made = numbered(told, without_acks=without_acks, keep=keep)
+    made = numbered(tables, without_acks=without_acks, keep=keep)
     try:
-        return told, make_of_tables(facts, asked.wanted, lambda *where: _write(made, *where))
+        return tables, make_of_tables(facts, asked.wanted, lambda *where: _write(made, *where))
     finally:
         for frame in kept:
             frame.unpersist()

@@ -1,9 +1,8 @@
-"""kafka-harness check --write-job FILE: the check of two tables as one file for spark-submit.
+"""kafka-harness check --write-job FILE: writes the check of two tables as one file for Spark.
 
-The file is a Python program that carries the checkers' own modules, as they are here, in a zip
-archive within it: those that analysis.tables.job needs, and nothing else. So its driver needs
-PySpark alone, its executors need nothing, and no rule stands anywhere twice. What is known of the
-configuration (`--about`) is put into it as well, with what that permits.
+The file is a Python program with a zip archive of the checkers' modules: those that
+analysis.tables.job needs. So its driver needs PySpark alone, its executors need nothing, and no
+rule is written twice. It also has the known configuration (`--about`), with what that permits.
 """
 
 from __future__ import annotations
@@ -106,32 +105,32 @@ def write_job(file: Path, about: About) -> None:
 
 
 def modules(name: str = MAIN) -> dict[str, Path]:
-    """The modules of ours that a module needs when it is imported, and itself: name -> source."""
-    found: dict[str, Path] = {}
+    """The module and those of ours that it imports: name -> source."""
+    files: dict[str, Path] = {}
     wanted = [name]
     while wanted:
-        each = wanted.pop()
-        spec = None if each in found else find_spec(each)
+        module = wanted.pop()
+        spec = None if module in files else find_spec(module)
         if spec is None or spec.origin is None:
             continue
-        found[each] = Path(spec.origin)
-        parent = each.rpartition(".")[0]
+        files[module] = Path(spec.origin)
+        parent = module.rpartition(".")[0]
         wanted += [parent] if parent else []
-        wanted += _imported(ast.parse(found[each].read_text()))
-    return found
+        wanted += _imported(ast.parse(files[module].read_text()))
+    return files
 
 
 def _imported(tree: ast.Module) -> Iterator[str]:
-    """What a module imports where it begins; what stands below `if TYPE_CHECKING` is not needed."""
+    """The imports at the top of a module, without those below `if TYPE_CHECKING`."""
     for node in tree.body:
         if isinstance(node, ast.Import):
-            yield from (each.name for each in node.names if each.name.split(".")[0] in OURS)
+            yield from (name.name for name in node.names if name.name.split(".")[0] in OURS)
         elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in OURS:
             assert node.module is not None
             yield node.module
-            for each in node.names:
-                if _is_module(f"{node.module}.{each.name}"):
-                    yield f"{node.module}.{each.name}"
+            for name in node.names:
+                if _is_module(f"{node.module}.{name.name}"):
+                    yield f"{node.module}.{name.name}"
 
 
 def _is_module(name: str) -> bool:
@@ -158,8 +157,8 @@ def _packed(data: bytes) -> str:
 
 
 def known(about: About) -> str:
-    """What is known of a configuration, as analysis.tables.findings takes it: what a check finds of
-    a run without operations. Raises HistoryError."""
+    """The known configuration, as analysis.tables.findings takes it: the result of a check of a run
+    without operations. Raises HistoryError."""
     from analysis.checks.run_row import run_row  # Spark is slow to import
     from analysis.stored.stored_run import open_run
     from analysis.tables.findings import Configuration

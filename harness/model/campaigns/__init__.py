@@ -1,1 +1,1 @@
-"""What a campaign's file may say, and the cells that it comes to."""
+"""The contents of a campaign's file, and the cells that follow from it."""

@@ -1,4 +1,4 @@
-"""A campaign's file as a model, and the cells that it has.
+"""A campaign's file as a model, and its cells.
 
 Cells are listed one by one, or come from a matrix: scenarios x the values of some settings.
 """
@@ -78,12 +78,12 @@ class Cell(BaseModel):
 
     @property
     def key(self) -> str:
-        """What the cell is called in the data."""
+        """The cell's name in the data."""
         return self.name or self.scenario
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What it is called there, and was."""
+        """The cell's names in the data, now and earlier."""
         return (self.key, *self.formerly)
 
 
@@ -191,15 +191,15 @@ class Pool(BaseModel):
     ]
 
     def has(self, cell: Cell) -> bool:
-        """Whether a cell is one of its."""
+        """Whether it contains a cell."""
         own = {**cell.set, "scenario": cell.scenario}
         return any(
-            each.keys() == own.keys()
+            cells.keys() == own.keys()
             and all(
                 own[key] in (some if isinstance(some, list) else [some])
-                for key, some in each.items()
+                for key, some in cells.items()
             )
-            for each in self.where
+            for cells in self.where
         )
 
 
@@ -300,23 +300,23 @@ class Campaign(BaseModel):
 
     def pooled(self) -> list[tuple[Pool, list[Cell]]]:
         """Each pool with its cells. Raises ScenarioError for one that pools nothing."""
-        found = [(pool, [c for c in self.every_cell() if pool.has(c)]) for pool in self.pools]
-        for pool, cells in found:
+        pools = [(pool, [c for c in self.every_cell() if pool.has(c)]) for pool in self.pools]
+        for pool, cells in pools:
             if len(cells) < 2:
                 raise ScenarioError(
                     f"pools: {pool.name!r} has {len(cells)} cells: write `scenario` and every "
                     "setting of two cells at least, as the axes have them"
                 )
-        return found
+        return pools
 
     def every_cell(self) -> list[Cell]:
-        """Its cells, those of its matrices after the others. Raises ScenarioError where there are
-        none, and where two are called the same."""
-        found = [*self.cells, *(cell for matrix in self.matrix for cell in matrix.cells())]
-        if not found:
+        """Its cells, those of its matrices last. Raises ScenarioError without cells, and for two of
+        one name."""
+        cells = [*self.cells, *(cell for matrix in self.matrix for cell in matrix.cells())]
+        if not cells:
             raise ScenarioError("cells: there are none: give at least one [[cells]] or [[matrix]]")
-        keys = [cell.key for cell in found]
+        keys = [cell.key for cell in cells]
         twice = [key for key in keys if keys.count(key) > 1]
         if twice:
             raise ScenarioError(f"two cells are called {twice[0]!r}: give one another name")
-        return found
+        return cells

@@ -1,9 +1,9 @@
-"""A matrix: scenarios x the values of some settings, as cells.
+"""Makes cells of a matrix: scenarios x the values of some settings.
 
     axes: workload.producer.acks = 1, all    topic.config.min.insync.replicas = 1, 2
     =>  study-1/acks=1,min.insync.replicas=1    study-1/acks=1,min.insync.replicas=2    …
 
-A cell is called by its scenario and, of each axis, by the part of the key that Kafka knows.
+A cell's name is its scenario and, for each axis, the part of the key that Kafka knows.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class Place:
 
     @property
     def name(self) -> str:
-        """What it is called in the data."""
+        """The cell's name in the data."""
         return f"{self.scenario}/{','.join(in_words(self.settings))}"
 
     def has(self, settings: Mapping[str, Any]) -> bool:
-        """Whether it has all of these, `scenario` among them or not."""
+        """Whether it has all of these settings; `scenario` may be one of them."""
         own = {**self.settings, "scenario": self.scenario}
         return all(key in own and own[key] == value for key, value in settings.items())
 
@@ -69,8 +69,8 @@ def in_words(settings: Mapping[str, Any]) -> Iterator[str]:
 
 
 def short(key: str) -> str:
-    """The part of a scenario's key that tells most: of Kafka's own keys what Kafka calls them."""
-    section = next((each for each in OPEN_SECTIONS if key.startswith(f"{each}.")), None)
+    """The part of a scenario's key that says most; for Kafka's own keys, Kafka's name."""
+    section = next((name for name in OPEN_SECTIONS if key.startswith(f"{name}.")), None)
     return key[len(section) + 1 :] if section else key.rpartition(".")[2]
 
 

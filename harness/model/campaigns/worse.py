@@ -1,4 +1,4 @@
-"""When tonight's runs are worse than those of the nights before, where nobody says otherwise."""
+"""Default limits beyond which tonight's runs count as worse than those of the nights before."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A run as it is stored: its folder, run.json, and how older ones are read."""
+"""A stored run: its folder, its run.json, and how to read older ones."""

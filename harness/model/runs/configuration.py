@@ -1,8 +1,8 @@
-"""What a run put to the test, as one digest: runs with the same one may stand in one cell.
+"""One digest of what a run put to the test: runs with the same digest may share a cell.
 
-It is of what reached brokers, clients, topic and workload, and of the faults as they were asked
-for: not of the seed and what was drawn by it, of names, titles and demands, of paths and ports. A
-key that comes with a later release, and has its default, changes nothing.
+It covers what reached brokers, clients, topic and workload, and the faults as the scenario has
+them: not the seed and what it drew, not names, titles and demands, not paths and ports. A key that
+a later release adds changes nothing while it has its default.
 """
 
 from __future__ import annotations
@@ -27,43 +27,43 @@ PLACES = ("location", "path", "file", "dir", "dirs", "port", "listeners", "serve
 
 def digest_of(record: RunRecord) -> str:
     """The digest of a run's configuration: 16 hexadecimal digits of a SHA-256."""
-    text = json.dumps(_told(record), sort_keys=True, separators=(",", ":"))
+    text = json.dumps(_inputs(record), sort_keys=True, separators=(",", ":"))
     return sha256(text.encode()).hexdigest()[:16]
 
 
 def settings_of(record: RunRecord) -> dict[str, Any]:
-    """What the digest is of, each setting by its path: {"scenario.workload.producer.acks": "1"}."""
-    return dict(_flat("", _told(record)))
+    """The settings in the digest, each by its path: {"scenario.workload.producer.acks": "1"}."""
+    return dict(_flat("", _inputs(record)))
 
 
-def _flat(path: str, told: Any) -> Iterator[tuple[str, Any]]:
-    """What is no table stands by itself, the entries of a list by their number."""
+def _flat(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Each value by its path; entries of a list by their number."""
     entries: Iterable[tuple[Any, Any]]
-    if isinstance(told, dict):
-        entries = told.items()
-    elif isinstance(told, list):
-        entries = enumerate(told)
+    if isinstance(value, dict):
+        entries = value.items()
+    elif isinstance(value, list):
+        entries = enumerate(value)
     else:
-        yield path, told
+        yield path, value
         return
-    for key, value in entries:
-        yield from _flat(f"{path}.{key}" if path else str(key), value)
+    for key, inner in entries:
+        yield from _flat(f"{path}.{key}" if path else str(key), inner)
 
 
-def _told(record: RunRecord) -> dict[str, Any]:
+def _inputs(record: RunRecord) -> dict[str, Any]:
     asked = record.scenario.model_dump(mode="json", include=OF_SCENARIO, exclude_defaults=True)
     nodes = record.node_settings
     of_nodes = nodes.model_dump(mode="json", exclude_defaults=True) if nodes else {}
-    told: dict[str, Any] = _without_places({"scenario": asked, "nodes": of_nodes})
-    return told
+    inputs: dict[str, Any] = _without_places({"scenario": asked, "nodes": of_nodes})
+    return inputs
 
 
-def _without_places(told: Any) -> Any:
-    """The same without settings that name a place on this machine or its network."""
-    if not isinstance(told, dict):
-        return told
+def _without_places(tree: Any) -> Any:
+    """The settings without those that name a place on this machine or its network."""
+    if not isinstance(tree, dict):
+        return tree
     return {
         key: _without_places(value)
-        for key, value in told.items()
+        for key, value in tree.items()
         if key.rsplit(".", 1)[-1] not in PLACES
     }

@@ -1,9 +1,9 @@
-"""A disk for runs that is full or read-only, named as such whatever failed because of it.
+"""Names a full or read-only disk, whatever failed because of it.
 
     results/study-1/20261121T021500Z-42: the disk is full: make room, or keep runs on another with
     --results DIR
 
-Nobody who wrote a run is to blame, nor are the arguments: the command ends with 255.
+Neither the run nor the arguments are wrong: the command ends with 255.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ class DiskError(Exception):
 
 
 def disk_error(error: OSError, folder: Path) -> DiskError | None:
-    """What it says of the disk below `folder`, or of the file that it names; None if nothing."""
+    """The error's meaning for the disk below `folder`, or of the file that it names; None if it has
+    none."""
     reason = _REASONS.get(error.errno or 0)
     named = Path(error.filename) if isinstance(error.filename, str) else folder
     where = folder if named.is_relative_to(folder) else named
@@ -39,8 +40,8 @@ def disk_error(error: OSError, folder: Path) -> DiskError | None:
 
 
 def trouble_with(folder: Path) -> DiskError | None:
-    """Whether the disk below a folder is full or read-only, found by trying; None if it is not, and
-    where it cannot be tried for another reason."""
+    """Whether the disk below a folder is full or read-only, found by trying; None if it is not, or
+    if it cannot be tried for another reason."""
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             os.posix_fallocate(file.fileno(), 0, ROOM_BYTES)
@@ -49,8 +50,8 @@ def trouble_with(folder: Path) -> DiskError | None:
     return None
 
 
-def trouble_told(words: str, folder: Path) -> DiskError | None:
-    """The same where only the words of an error are left, as another program had them."""
+def trouble_in_words(words: str, folder: Path) -> DiskError | None:
+    """The same by an error's words, where another program had the error itself."""
     for number in _REASONS:
         if os.strerror(number) in words:
             return disk_error(OSError(number, ""), folder)
@@ -58,11 +59,11 @@ def trouble_told(words: str, folder: Path) -> DiskError | None:
 
 
 @contextmanager
-def disk_told(folder: Path) -> Iterator[None]:
-    """Inside the block, what a full or read-only disk prevents is a DiskError."""
+def disk_errors(folder: Path) -> Iterator[None]:
+    """Inside the block, a failure because of a full or read-only disk is a DiskError."""
     try:
         yield
     except OSError as error:
-        if told := disk_error(error, folder):
-            raise told from error
+        if trouble := disk_error(error, folder):
+            raise trouble from error
         raise

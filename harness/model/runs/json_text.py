@@ -1,12 +1,12 @@
-"""JSON that somebody else may have written, read with suspicion.
+"""Reads JSON with suspicion, because somebody else may have written it.
 
     loads('{"a": 1, "a": 2}')       ValueError: the key 'a' is there twice
     loads('{"a": {"b": 1e999}}')    ValueError: a.b is not a finite number
 
-What Python's own reader takes and nothing of ours writes is refused: NaN and infinities, whole
-numbers beyond 64 bits, a key twice in one table, half a character, and nesting beyond `DEPTH`,
-which would end in a RecursionError somewhere. A file is read only if it is one, and not longer than
-`MOST_BYTES`: neither a pipe, which nobody writes to, nor a device, which never ends.
+It refuses what Python's own reader accepts and we never write: NaN and infinities, whole numbers
+beyond 64 bits, a repeated key in one table, half a character, and nesting beyond `DEPTH`, which
+would end in a RecursionError somewhere. It reads regular files up to `MOST_BYTES` only: no pipe
+without a writer, no endless device.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ LONGEST_NUMBER = 400  # characters: beyond them no number is one of ours
 
 
 def loads(text: str | bytes) -> Any:
-    """What the text says. Raises ValueError; the message names the key where there is one."""
+    """The value of a text. Raises ValueError; the message names the key where there is one."""
     try:
         value = json.loads(
             text, parse_int=_whole, parse_constant=_constant, object_pairs_hook=_table
         )
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    for path, each in _every(value):
-        if problem := _problem(path, each):
+    for path, part in _every(value):
+        if problem := _problem(path, part):
             raise ValueError(f"{'.'.join(path) or 'it'} {problem}")
     return value
 
 
 def read_bytes(file: Path) -> bytes:
-    """The content of a regular file. Raises OSError for whatever is none, and ValueError for one
-    that is too long."""
+    """The content of a regular file. Raises OSError for anything else, and ValueError for one that
+    is too long."""
     # Not to wait for the other end of a pipe.
     with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK), "rb") as opened:
-        found = os.fstat(opened.fileno())
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(opened.fileno())
+        if not stat.S_ISREG(status.st_mode):
             raise OSError(0, "not a regular file", str(file))
-        if found.st_size > MOST_BYTES:
+        if status.st_size > MOST_BYTES:
             raise ValueError(f"longer than {MOST_BYTES // 2**20} MiB: restore the file")
         return opened.read(MOST_BYTES)
 
@@ -73,15 +73,15 @@ def _every(value: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Every value with its path, without recursion; keys count as values too."""
     left: list[tuple[tuple[str, ...], Any]] = [((), value)]
     while left:
-        path, each = left.pop()
-        yield path, each
+        path, part = left.pop()
+        yield path, part
         if len(path) > DEPTH:
             continue
-        if isinstance(each, dict):
-            left += [((*path, key.encode(errors="replace").decode()), key) for key in each]
-            left += [((*path, key), inner) for key, inner in each.items()]
-        if isinstance(each, list):
-            left += [((*path, str(n)), inner) for n, inner in enumerate(each)]
+        if isinstance(part, dict):
+            left += [((*path, key.encode(errors="replace").decode()), key) for key in part]
+            left += [((*path, key), inner) for key, inner in part.items()]
+        if isinstance(part, list):
+            left += [((*path, str(n)), inner) for n, inner in enumerate(part)]
 
 
 def _problem(path: Sequence[str], value: Any) -> str | None:

@@ -1,16 +1,16 @@
-"""A campaign's ledger: which runs began, what they came to, and which of them count no more.
+"""A campaign's ledger: which runs began, how they ended, and which of them no longer count.
 
-    with Ledger.opened(Path("docs/data/study.jsonl")) as ledger:   # nobody else may write it
+    with Ledger.open(Path("docs/data/study.jsonl")) as ledger:     # nobody else may write it
         ledger.add({"event": "started", **names})
         ledger.add({"event": "ended", **names, **what_it_came_to})
     read(path).standing                                            # the runs that count
 
-A line is a JSON object, and is never changed or removed. `event` says what it tells:
+A line is a JSON object, and is never changed or removed. `event` is one of
 
     started      a run begins
-    ended        it has ended, and came to this; with `"began": false` its cluster never came up,
+    ended        it has ended, with this result; with `"began": false` its cluster never came up,
                  so that there was no experiment
-    superseded   an ended run counts no more, for a `reason` in words
+    superseded   an ended run no longer counts, for a `reason` in words
     calibrated   whether what follows on this backend can be believed: `met`, and if not `why`; by
                  these `runs`, which are no cell's
 
@@ -18,14 +18,14 @@ A line is a JSON object, and is never changed or removed. `event` says what it t
 naming it. `configuration` is a digest (harness.model.runs.configuration); the first line of a
 digest has its `settings`.
 
-Each names its run by `cell`, `backend`, `seed` and `started_utc`. Lines without `event` are older:
-they tell of runs that ended; one without `backend` is of the local one. A start without an end was
-interrupted, or still goes on.
+Each line names its run by `cell`, `backend`, `seed` and `started_utc`. Lines without `event` are
+older: their runs have ended; a line without `backend` is of the local one. A start without an end
+was interrupted, or still goes on.
 
-A last line that nobody ended by a newline counts if it is a whole JSON object, as one written by
-hand may be; half a one, which a killed process or a full disk left, does not, and goes before the
-next line is written. Who writes holds a lock on the file, and looks before and after each line
-whether the path still leads to it: git and editors put another file in its place.
+A last line without its newline counts if it is a whole JSON object, as a hand-written one may be;
+half a line, left by a killed process or a full disk, does not, and is removed before the next line
+is written. The writer holds a lock on the file, and checks before and after each line that the path
+still leads to it: git and editors put another file in its place.
 """
 
 from __future__ import annotations
@@ -40,19 +40,18 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, cast
 
 from harness.model.bounds import utc_of
 from harness.model.runs import json_text
 from harness.model.runs.disk import disk_error
+from harness.model.runs.ledger_line import Line
 from harness.model.runs.run_folder import StoreError
 
-Line = Mapping[str, Any]
 Name = tuple[str, str, int, str]
 
 STARTED, ENDED, SUPERSEDED = "started", "ended", "superseded"
 CALIBRATED = "calibrated"
-NAMES = ("cell", "backend", "seed", "started_utc")
 # Clients find a new leader within seconds; one that no write reached for longer has lost its own.
 UNREACHED_S = 60.0
 
@@ -77,23 +76,23 @@ class Lines:
 
     @property
     def ended(self) -> Sequence[Line]:
-        """What the runs came to whose experiment began, those that count no more too."""
+        """The results of runs whose experiment began, also of those that no longer count."""
         return [line for line in self._of(ENDED) if line.get("began", True)]
 
     @property
     def reasons(self) -> Mapping[Name, str]:
-        """Why runs count no more."""
+        """Why runs no longer count."""
         return {name_of(line): str(line["reason"]) for line in self._of(SUPERSEDED)}
 
     @property
     def standing(self) -> Sequence[Line]:
-        """What the runs came to that count."""
+        """The results of runs that count."""
         aside = self.reasons
         return [line for line in self.ended if name_of(line) not in aside]
 
     @property
     def superseded(self) -> Sequence[Line]:
-        """What the runs came to that count no more."""
+        """The results of runs that no longer count."""
         aside = self.reasons
         return [line for line in self.ended if name_of(line) in aside]
 
@@ -110,7 +109,7 @@ class Lines:
 
     @property
     def calibrations(self) -> Sequence[Line]:
-        """Each sitting's, on each backend."""
+        """The calibration of each sitting, on each backend."""
         return list(self._of(CALIBRATED))
 
     def _of(self, event: str) -> Iterator[Line]:
@@ -118,16 +117,16 @@ class Lines:
 
 
 class Ledger:
-    """One that is open for writing."""
+    """A ledger that is open for writing."""
 
     def __init__(self, path: Path, file: FileIO) -> None:
         self._path, self._file = path, file
 
     @classmethod
     @contextmanager
-    def opened(cls, path: Path) -> Iterator[Ledger]:
-        """Open it, or make it. Raises LedgerError where somebody else writes it, or where no file
-        can be, and DiskError."""
+    def open(cls, path: Path) -> Iterator[Ledger]:
+        """Open it, or make it. Raises LedgerError where somebody else writes it, or where there can
+        be no file, and DiskError."""
         with _locked(path) as file:
             try:
                 yield cls(path, file)
@@ -138,15 +137,15 @@ class Ledger:
                         path.unlink()
 
     def read(self) -> Lines:
-        """What it has now. Raises LedgerError."""
+        """Its lines now. Raises LedgerError."""
         self._require_same()
         return read(self._path)
 
     def add(self, line: Line) -> None:
-        """Write one line. What a killed process or a full disk left of the last one, which
-        nobody has ever read, goes first. Raises LedgerError and DiskError."""
+        """Write one line, after removing half a last line that a killed process or a full disk
+        left. Raises LedgerError and DiskError."""
         self._require_same()
-        with _told(self._path):
+        with _ledger_errors(self._path):
             text = _content(self._file)
             whole = text[: _whole(text)]
             if len(whole) < len(text):
@@ -158,8 +157,8 @@ class Ledger:
         self._require_same()
 
     def _require_same(self) -> None:
-        """Raise LedgerError where the path leads to another file by now: what is written into the
-        one that is open, nobody would ever read."""
+        """Raise LedgerError where the path leads to another file by now: nobody would ever read
+        what is written into the open one."""
         if not _leads_to(self._path, self._file):
             raise LedgerError(
                 f"{self._path}: it was replaced or removed (by git, an editor, `sed -i`) while it "
@@ -170,14 +169,13 @@ class Ledger:
 
 
 def read(path: Path) -> Lines:
-    """The lines of a ledger, none where there is none; where the last line is half a one nobody
-    knows what it was to tell, and it is passed over. Raises LedgerError."""
+    """The lines of a ledger, none without a file; skips half a last line. Raises LedgerError."""
     text = b""
-    with _told(path), suppress(FileNotFoundError), _open(path, os.O_RDONLY) as file:
+    with _ledger_errors(path), suppress(FileNotFoundError), _open(path, os.O_RDONLY) as file:
         text = _content(file)
     whole = text[: _whole(text)].decode(errors="replace")
-    each = whole.removesuffix("\n").split("\n") if whole else []
-    lines = [_line(path, number, line) for number, line in enumerate(each, 1)]
+    raw_lines = whole.removesuffix("\n").split("\n") if whole else []
+    lines = [_line(path, number, line) for number, line in enumerate(raw_lines, 1)]
     _require_known(path, lines)
     return Lines(all=lines)
 
@@ -189,36 +187,39 @@ def is_ledger(path: Path) -> bool:
 
 
 def has_digest(line: Line) -> bool:
-    """Whether it says what was put to the test; older lines do not."""
+    """Whether a line has its configuration's digest; older lines have none."""
     return "configuration" in line
 
 
 def write_outages(line: Line) -> list[tuple[float, float | None]]:
-    """Each write outage's length, and how much of it a leader elected in it led already: None where
-    nobody was elected. Empty of older lines, which do not tell. Seconds."""
+    """Each write outage's length, and how much of it a leader elected in it already led: None where
+    nobody was elected. Empty for older lines, which do not say. Seconds."""
     return list(zip(line.get("produce_gaps_s", ()), line.get("produce_led_s", ()), strict=False))
 
 
 def unreached_leaders(line: Line) -> list[tuple[float, float]]:
-    """Of these the outages in which an elected leader led for over UNREACHED_S."""
+    """The outages of these in which an elected leader led for over UNREACHED_S."""
     return [(gap, led) for gap, led in write_outages(line) if led is not None and led > UNREACHED_S]
+
+
+def superseded(line: Line, why: str) -> Line:
+    """The line that says that a run counts no more."""
+    cell, backend, seed, started_utc = name_of(line)
+    names: Line = {"cell": cell, "backend": backend, "seed": seed, "started_utc": started_utc}
+    return {"event": SUPERSEDED, **names, "reason": why}
 
 
 def name_of(line: Line) -> Name:
     """By what its run is known."""
-    return (
-        str(line["cell"]),
-        str(line.get("backend") or "local"),
-        int(line["seed"]),
-        str(line.get("started_utc") or ""),
-    )
+    backend, started_utc = line.get("backend") or "local", line.get("started_utc") or ""
+    return line["cell"], backend, line["seed"], started_utc
 
 
 @contextmanager
 def _locked(path: Path) -> Iterator[FileIO]:
     """Open for this process alone. Raises LedgerError and DiskError."""
     for _ in range(_TRIES):
-        with _told(path):
+        with _ledger_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             file = _open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         with file:
@@ -239,7 +240,7 @@ def _locked(path: Path) -> Iterator[FileIO]:
 
 
 def _open(path: Path, flags: int) -> FileIO:
-    """A regular file, without a buffer. Raises OSError for whatever is none."""
+    """A regular file, without a buffer. Raises OSError for anything else."""
     # Not to wait for the other end of a pipe.
     number = os.open(path, flags | os.O_NONBLOCK, 0o666)
     mode = os.fstat(number).st_mode
@@ -262,7 +263,7 @@ def _content(file: FileIO) -> bytes:
 
 
 def _leads_to(path: Path, file: FileIO) -> bool:
-    """Whether the path leads to the file that is open."""
+    """Whether the path leads to the open file."""
     try:
         return os.path.samestat(path.stat(), os.fstat(file.fileno()))
     except (FileNotFoundError, NotADirectoryError):
@@ -273,7 +274,7 @@ def _leads_to(path: Path, file: FileIO) -> bool:
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _ledger_errors(path: Path) -> Iterator[None]:
     """Inside the block, a ledger that cannot be read or written is one sentence. Raises LedgerError
     and DiskError."""
     try:
@@ -289,8 +290,8 @@ def _told(path: Path) -> Iterator[None]:
 
 
 def _whole(text: bytes) -> int:
-    """How many of a ledger's bytes are whole lines: a last one without its newline is a whole one
-    if it is a JSON object."""
+    """The number of bytes in whole lines; a last line without its newline is whole if it is a JSON
+    object."""
     ended = text.rfind(b"\n") + 1
     try:
         is_object = isinstance(json.loads(text[ended:].decode(errors="replace")), dict)
@@ -309,7 +310,7 @@ def _tells_of_a_run(text: bytes) -> bool:
     return isinstance(line, dict) and "cell" in line and "seed" in line
 
 
-def _line(path: Path, number: int, text: str) -> dict[str, Any]:
+def _line(path: Path, number: int, text: str) -> Line:
     """A line that says what a ledger's line says."""
     where = f"{path}: line {number}"
     try:
@@ -332,11 +333,11 @@ def _line(path: Path, number: int, text: str) -> dict[str, Any]:
             raise LedgerError(f"{where}: started_utc: a time in ISO 8601 is missing") from None
     if event == SUPERSEDED and not str(line.get("reason") or "").strip():
         raise LedgerError(f"{where}: reason: say in words why the run counts no more")
-    return line
+    return cast("Line", line)
 
 
 def _require_known(path: Path, lines: Sequence[Line]) -> None:
-    """Each line's run is told once, and only a run that ended is superseded, after its end."""
+    """Check that each run ends once, and that only an ended run is superseded, after its end."""
     seen: set[tuple[str, Name]] = set()
     for number, line in enumerate(lines, 1):
         event, name = line.get("event", ENDED), name_of(line)

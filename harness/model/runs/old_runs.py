@@ -1,13 +1,13 @@
-"""What steps of old plans could do and how reports describe them: run.json before steps said so.
+"""Completes steps of old plans, whose run.json has neither effects nor descriptions.
 
     {"verb": "kill", "target": "leader", "options": {}}
     =>  + "effects": {"leadership": "where-it-hits", "ends_processes": true, …}
         + "telling": {"done": "killed", "who": "the leader", "many": false}
 
-A step that has the key `effects` is left as it is, also where they are null: not known; but for a
-clock's, which once did not say how far it was off. The tables are frozen: verbs and targets of
-today say all this themselves, and new ones are not added here. The effects of a verb that is not in
-the table are not known.
+A step with the key `effects` stays as it is, even where they are null (unknown), except a clock's,
+which once did not say how far it was off. The tables are frozen: today's verbs and targets say all
+this themselves, and new ones are not added here. The effects of a verb that is not in the table are
+unknown.
 """
 
 from __future__ import annotations
@@ -110,10 +110,10 @@ _MANY = frozenset({"followers", "zk-followers", "producers", "consumers", "group
 _WORKERS = ("producer", "consumer", "group-consumer", "client")
 
 
-def completed(plan: Iterable[Any]) -> list[Any]:
+def complete_steps(plan: Iterable[Any]) -> list[Any]:
     """The steps of a plan as run.json holds it, each with `effects` and `telling`.
 
-    What is no step is left as it is: who validates the record says what is wrong with it.
+    What is no step stays as it is: the validation of the record reports it.
     """
     return [_completed(step) if _is_old(step) else _with_skew(step) for step in plan]
 
@@ -134,7 +134,7 @@ def _skewed_s(step: Mapping[str, Any]) -> float:
 
 
 def _is_old(step: Any) -> bool:
-    """Whether it is a step that does not say what it can do."""
+    """Whether it is a step without effects."""
     known = isinstance(step, Mapping) and "effects" not in step
     return known and {"verb", "target"} <= step.keys() and isinstance(_options(step), Mapping)
 
@@ -154,7 +154,7 @@ def _completed(step: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def effects_of(verb: str, target: str, options: Mapping[str, Any]) -> Effects | None:
-    """What such a step could do; None: not known."""
+    """The possible effects of an old step; None: unknown."""
     if verb not in _VERBS:
         return None
     effects, _ = _VERBS[verb]
@@ -174,7 +174,7 @@ def effects_of(verb: str, target: str, options: Mapping[str, Any]) -> Effects | 
 
 
 def telling_of(verb: str, target: str) -> Telling:
-    """How reports describe such a step."""
+    """How reports describe an old step."""
     done = _VERBS[verb][1] if verb in _VERBS else f"hit by {verb}"
     return Telling(
         done=done, who=_TARGETS.get(target, target), many=target in _MANY, kind=_kind(target)
@@ -182,7 +182,7 @@ def telling_of(verb: str, target: str) -> Telling:
 
 
 def _kind(target: str) -> NodeKind:
-    """Of whom a target of old meant: nodes had such names."""
+    """The kind of nodes that an old target meant, by their names."""
     if target.startswith(_WORKERS):
         return "client"
     return "zookeeper" if target.startswith("zk") else "broker"

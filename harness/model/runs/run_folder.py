@@ -1,4 +1,4 @@
-"""Where runs are kept: results/<scenario>/<UTC time>-<seed>/, from the first moment on.
+"""The folders of runs: results/<scenario>/<UTC time>-<seed>/, from the first moment on.
 
     run.json      what was run and how it ended; state running -> complete | incomplete
     history/      what workers and nemesis recorded (docs/history.md)
@@ -7,8 +7,8 @@
 
 Every JSON file is replaced atomically. `latest` links beside point to the newest run.
 
-A run's folder may be anybody's: a link in it that leads out of it is not followed, and neither is a
-`latest` that leads out of its own folder.
+A run's folder can come from anybody: a link that leads out of it is not followed, nor a `latest`
+that leads out of its own folder.
 """
 
 from __future__ import annotations
@@ -74,12 +74,12 @@ class RunFolder:
             raise StoreError(f"{file}: {error}") from None
 
     def unverified(self) -> dict[str, Any]:
-        """run.json as it stands, for who asks many runs for little: only that it has the keys that
-        every record has is looked at. Raises StoreError."""
+        """run.json without validation, for readers that ask many runs for little; checks only that
+        it has the keys that every record has. Raises StoreError."""
         file = self.path / "run.json"
         try:
-            found = json.loads(read_bytes(file))
-            if not isinstance(found, dict) or not found.keys() >= _ALWAYS:
+            record = json.loads(read_bytes(file))
+            if not isinstance(record, dict) or not record.keys() >= _ALWAYS:
                 raise ValueError("it is no record of a run: restore the file")
         except FileNotFoundError:
             raise StoreError(f"{self.path}: not a run: it has no run.json") from None
@@ -87,16 +87,16 @@ class RunFolder:
             raise StoreError(f"{file}: cannot be read: {error.strerror}") from None
         except (ValueError, RecursionError) as error:
             raise StoreError(f"{file}: {error}") from None
-        return found
+        return record
 
     def changed_ns(self) -> int:
         """When run.json was replaced, by the clock of its file. Raises StoreError."""
-        with errors_told(self.path / "run.json"):
+        with store_errors(self.path / "run.json"):
             return (self.path / "run.json").stat().st_mtime_ns
 
     def refuse_links(self) -> None:
-        """Raise StoreError for a link that leads out of the folder, and for what is neither file
-        nor folder."""
+        """Raise StoreError for a link that leads out of the folder, and for anything but files and
+        folders."""
         within = Path(os.path.realpath(self.path))
         for root, folders, files in os.walk(self.path):
             for name in (*folders, *files):
@@ -114,12 +114,12 @@ class RunFolder:
                     raise StoreError(f"{path}: neither a file nor a folder: remove it")
 
     def write(self, record: RunRecord) -> RunRecord:
-        """Replace run.json; returns what it says now."""
+        """Replace run.json; returns its record."""
         write_atomically(self.path / "run.json", record.as_json())
         return record
 
     def update(self, **changes: Any) -> RunRecord:
-        """Change top-level keys of run.json; returns what it says now. Raises StoreError."""
+        """Change top-level keys of run.json; returns its record. Raises StoreError."""
         try:
             return self.write(self.read().changed(**changes))
         except RecordError as error:
@@ -151,19 +151,19 @@ def create(results: Path, scenario: str, seed: int) -> RunFolder:
 
 def find_run(which: str, results: Path) -> RunFolder:
     """A run by its folder, by its id below `results`, or by a scenario's name (its latest run)."""
-    with errors_told(Path(which)):
+    with store_errors(Path(which)):
         for path in (Path(which), results / which, results / which / "latest"):
             if (path / "run.json").is_file():
                 _refuse_stray(path)
-                found = RunFolder(path=path.resolve())
-                found.refuse_links()
-                return found
+                folder = RunFolder(path=path.resolve())
+                folder.refuse_links()
+                return folder
     raise StoreError(f"{which}: no run there: give the folder that holds a run.json, or a run's id")
 
 
 def runs_below(results: Path) -> Iterator[Path]:
-    """The folders below, at most `DEPTH` deep, that hold a run.json, in order of their names; links
-    of the file system are not followed."""
+    """The folders below, at most `DEPTH` deep, that hold a run.json, in order of their names;
+    follows no links of the file system."""
     for root, folders, files in os.walk(results):
         folder = Path(root)
         if "run.json" in files and folder != results:
@@ -175,7 +175,7 @@ def runs_below(results: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def errors_told(path: Path) -> Iterator[None]:
+def store_errors(path: Path) -> Iterator[None]:
     """Inside the block, a file or folder that cannot be read or written is one sentence. Raises
     StoreError and DiskError."""
     try:

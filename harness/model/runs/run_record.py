@@ -1,13 +1,13 @@
-"""run.json as a model: what was to be run, where it got to, and how it ended.
+"""run.json as a model: what was to be run, how far it got, and how it ended.
 
-It is written before anything starts, replaced as the run goes on, and read by whoever comes later:
-the check, the export, `heal`. harness.model.runs.run_folder reads and writes it, nobody else does.
+It is written before anything starts, replaced as the run goes on, and read by the check, the
+export, `heal`. Only harness.model.runs.run_folder reads and writes it.
 
     schema 2    the plan's steps have their `effects`, and how reports describe them (`telling`)
     schema 1    they do not
 
-`upgraded` makes the newest schema of an older one. It may be anybody's: whatever the checks and the
-reports rely on is refused here, in one sentence, where it is not so.
+`upgrade` makes the newest schema of an older one. A run.json can come from anybody: one sentence
+refuses whatever breaks what the checks and the reports rely on.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from harness.model.bounds import (
 )
 from harness.model.plan import NodeKind, Step
 from harness.model.runs import json_text
-from harness.model.runs.old_runs import completed
+from harness.model.runs.old_runs import complete_steps
 from harness.model.scenario import Scenario
 
 SCHEMA: Final = 2
@@ -212,7 +212,7 @@ class RunRecord(Record):
 
     @model_validator(mode="after")
     def _agrees(self) -> Self:
-        """No part of it contradicts another, or is there twice."""
+        """Refuse parts that contradict each other or are there twice."""
         for problem in _problems(self):
             raise ValueError(problem)
         return self
@@ -235,14 +235,14 @@ def parse(text: str | bytes) -> RunRecord:
     if not isinstance(raw, dict) or raw.get("schema") not in (SCHEMA, *UPGRADES):
         known = " or ".join(str(number) for number in (*UPGRADES, SCHEMA))
         raise RecordError(f"not a run of this version (schema {known} expected)")
-    return _validated(upgraded(raw))
+    return _validated(upgrade(raw))
 
 
 # Older schemas
 
 
-def upgraded(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """The newest schema of what an older harness wrote; what is new is left as it is."""
+def upgrade(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The newest schema of an older record; what is new stays as it is."""
     record = dict(raw)
     while upgrade := UPGRADES.get(record["schema"]):
         record = upgrade(record)
@@ -252,7 +252,7 @@ def upgraded(raw: Mapping[str, Any]) -> dict[str, Any]:
 def _from_1(record: dict[str, Any]) -> dict[str, Any]:
     """Schema 1 had no effects and no telling in its plan's steps."""
     plan = record.get("plan", [])
-    return {**record, "schema": 2, "plan": completed(plan) if isinstance(plan, list) else plan}
+    return {**record, "schema": 2, "plan": complete_steps(plan) if isinstance(plan, list) else plan}
 
 
 UPGRADES: Final[dict[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {1: _from_1}
@@ -262,7 +262,7 @@ UPGRADES: Final[dict[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {1: _fr
 
 
 def _problems(record: RunRecord) -> Iterator[str]:
-    """A sentence with its key for each; nothing for a record of ours."""
+    """A sentence with its key for each problem; none for a record of ours."""
     chosen = record.scenario
     producer, cluster = chosen.workload.producer, chosen.cluster
     yield from _named("scenario.workload.producer", problem_of_producer(producer))
@@ -336,6 +336,6 @@ def problem_of(error: ValidationError) -> str:
 
 
 def _shown(key: str) -> str:
-    """A key as one line: it may be anybody's text."""
+    """A key as one line: it can be anybody's text."""
     plain = key if key.isprintable() else repr(key)
     return plain if len(plain) <= 200 else f"{plain[:197]}…"

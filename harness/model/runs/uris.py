@@ -1,4 +1,4 @@
-"""Runs that are named by a URI: they lie in a store that Spark reaches, not in a folder of here.
+"""Tells runs that are named by a URI, in a store that Spark reaches, from folders on this machine.
 
 hdfs://namenode:8020/results/study-1/20261121T021500Z-7     a run in a store
 s3a://bucket/results/study-1/20261121T021500Z-7             the same
@@ -16,13 +16,13 @@ _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 
 def is_uri(name: str) -> bool:
     """Whether it names a place in a store."""
-    found = _URI.match(name)
-    return found is not None and found[1].lower() != "file"
+    match = _URI.match(name)
+    return match is not None and match[1].lower() != "file"
 
 
 def as_path(name: str) -> str:
-    """The path of a `file:` URI; anything else as it is."""
-    found = _URI.match(name)
-    if found is None or found[1].lower() != "file":
+    """The path of a `file:` URI; anything else unchanged."""
+    match = _URI.match(name)
+    if match is None or match[1].lower() != "file":
         return name
     return unquote(urlsplit(name).path)

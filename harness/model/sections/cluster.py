@@ -121,9 +121,9 @@ class ClusterPart(Part):
 
     @field_validator("kafka", mode="before")
     @classmethod
-    def _is_a_release(cls, told: object) -> object:
-        if isinstance(told, str) and re.fullmatch(_RELEASE, told):
-            return told
+    def _is_a_release(cls, release: object) -> object:
+        if isinstance(release, str) and re.fullmatch(_RELEASE, release):
+            return release
         raise ValueError('write a release or a line in quotes, as in "4.3.1" or "4.4"')
 
     @property

@@ -1,6 +1,6 @@
 """How a scenario's demands are written, and by which runs they can be judged.
 
-What they mean, and that an anomaly's name is a demand too: analysis.verdict.demands.
+analysis.verdict.demands says what they mean, and that an anomaly's name is a demand too.
 """
 
 from __future__ import annotations
@@ -86,9 +86,10 @@ class Looks:
 
 
 def unjudged(demands: Iterable[str], acks: str, looks: Looks) -> list[tuple[str, str]]:
-    """The demands on what is no anomaly that such a run cannot be judged by, each with why."""
-    found = ((name, _unjudged(name, acks, looks)) for name in demands)
-    return [(name, why) for name, why in found if why]
+    """The demands other than anomalies that such a run cannot be judged by, each with the
+    reason."""
+    reasons = ((name, _unjudged(name, acks, looks)) for name in demands)
+    return [(name, why) for name, why in reasons if why]
 
 
 def _unjudged(name: str, acks: str, looks: Looks) -> str | None:
@@ -128,11 +129,11 @@ def _unjudged_of_group(name: str, looks: Looks) -> str | None:
     return None
 
 
-def parted(expect: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """The demands that stay where others' clients are brought, and those that are shown alone.
+def split_demands(expect: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """The demands that stay with a user's own clients, and those that are only shown.
 
-    A scenario's `lost = ">= 1"` says what its own configuration does. Once a file replaces a key of
-    it, that something must happen is shown, and not judged; upper limits stay:
+    A scenario's `lost = ">= 1"` describes its own configuration. Once a file replaces a key of it,
+    a demand that something must happen is shown, and not judged; upper limits stay:
 
         lost = ">= 1"                 shown
         duplicate = "3"               shown
@@ -151,10 +152,10 @@ def parted(expect: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _ends(demand: str) -> tuple[str | None, str | None]:
-    """The upper limit of a demand, and that something must happen."""
-    if found := _BETWEEN.fullmatch(demand):
-        unit = found[3] or ""
-        return f"<= {found[2]}{unit}", f">= {found[1]}{unit}"
+    """The upper limit of a demand, and its part that something must happen."""
+    if limits := _BETWEEN.fullmatch(demand):
+        unit = limits[3] or ""
+        return f"<= {limits[2]}{unit}", f">= {limits[1]}{unit}"
     plain = demand.strip().lstrip("= ") if not demand.strip().startswith((">", "<")) else ""
     if demand.strip().startswith("<") or plain == "0":
         return demand, None

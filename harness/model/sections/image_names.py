@@ -1,10 +1,10 @@
-"""What an image's name tells of the Kafka in it.
+"""Reads the release of Kafka from an image's name.
 
     kafka-harness/kafka:4.4.0      4.4: what `kafka-harness image` makes, with start scripts of ours
     apache/kafka:4.4.0             4.4
     confluentinc/cp-kafka:7.9.4    3.9: Confluent's releases have numbers of their own
     confluentinc/cp-kafka:6.2.1    2.8
-    acme/kafka:latest              nobody knows
+    acme/kafka:latest              unknown
 
 Source: docs.confluent.io, Supported Versions and Interoperability.
 """
@@ -25,7 +25,7 @@ def is_ours(image: str) -> bool:
 
 
 def line_in(image: str) -> str | None:
-    """The line of Kafka that an image's name and tag tell, as in "3.9"; None if they do not."""
+    """The line of Kafka in an image's name and tag, as in "3.9"; None if they have none."""
     path, _, tag = image.partition("@")[0].rpartition(":")
     version = re.match(r"v?(\d+)\.(\d+)(?!\d)", tag)
     if not path or version is None:

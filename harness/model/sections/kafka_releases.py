@@ -9,7 +9,7 @@
     kraft-combined    the same, and the first brokers are the controllers
 
 The voters of a KRaft quorum are named in every node's file (static), or in the quorum's own log
-(dynamic, KIP-853): from 3.9 on. Standard library only: set-up asks too.
+(dynamic, KIP-853): from 3.9 on. Standard library only, for set-up.
 """
 
 from __future__ import annotations
@@ -40,16 +40,15 @@ UNCLEAN_SINCE: Final = (3, 9)  # unclean elections by KRaft's configuration (KAF
 
 
 def numbers(release: str) -> tuple[int, ...]:
-    """Its numbers, to be compared: 3.10.0 comes after 3.9.2."""
-    return tuple(int(each) for each in re.findall(r"\d+", release)[:3])
+    """The numbers of a release, for comparing: 3.10.0 comes after 3.9.2."""
+    return tuple(int(number) for number in re.findall(r"\d+", release)[:3])
 
 
 def release_of(word: str) -> str:
-    """The release that a scenario's word means: itself where it names one, or none that is
-    pinned."""
+    """The release of a scenario's word: itself if it names one, or if no such one is pinned."""
     if not word:
         return DEFAULT
-    of_line = [each for each in PINNED if each.startswith(f"{word}.")]
+    of_line = [pinned for pinned in PINNED if pinned.startswith(f"{word}.")]
     return max(of_line, key=numbers, default=word)
 
 
@@ -60,12 +59,12 @@ def keeps_elr(release: str, features: Mapping[str, int]) -> bool:
 
 
 def default_metadata(release: str) -> Metadata:
-    """Where a release keeps its metadata if nobody says."""
+    """A release's default metadata mode."""
     return "zookeeper" if numbers(release) < ZOOKEEPER_BELOW else "kraft"
 
 
 def unpinned(release: str) -> str | None:
-    """Why a release is not run unasked, with the remedy; None for a pinned one."""
+    """Why a release is not run without permission, with the remedy; None for a pinned one."""
     if release in PINNED:
         return None
     return (
@@ -75,31 +74,31 @@ def unpinned(release: str) -> str | None:
 
 
 def without_feature(release: str, features: Mapping[str, int]) -> str | None:
-    """Why KRaft of a release is not formatted with such levels, with the remedy; None where it may
-    be: which others it knows its own tool says."""
-    told = numbers(release)
-    if features and told < FEATURES_SINCE:
+    """Why KRaft of a release cannot be formatted with such levels, with the remedy; None if it can:
+    Kafka's own tool judges other features."""
+    version = numbers(release)
+    if features and version < FEATURES_SINCE:
         return f"Kafka {release} is formatted with its own levels; from 3.9 on they can be named"
-    if features.get(ELR) and told < ELR_FROM:
+    if features.get(ELR) and version < ELR_FROM:
         return f"Kafka {release} has no {ELR}, which came with 4.0"
     return None
 
 
 def cannot_be(release: str, metadata: str, voters: str = "static") -> str | None:
-    """Why a release cannot run so, with the remedy; None where it can."""
-    told = numbers(release)
-    if told < OLDEST:
+    """Why a release cannot run so, with the remedy; None if it can."""
+    version = numbers(release)
+    if version < OLDEST:
         return f"Kafka {release} is older than 2.4, whose metadata tells no reliable leader epochs"
     if metadata == "zookeeper":
-        if told >= ZOOKEEPER_BELOW:
+        if version >= ZOOKEEPER_BELOW:
             return f'Kafka {release} has no ZooKeeper any more: set cluster.metadata = "kraft"'
         return None
-    if told < KRAFT_SINCE:
+    if version < KRAFT_SINCE:
         return (
             f"Kafka {release} has no KRaft that was meant to be used, which came with 3.3: set "
             'cluster.metadata = "zookeeper", or a later cluster.kafka'
         )
-    if voters == "dynamic" and told < DYNAMIC_SINCE:
+    if voters == "dynamic" and version < DYNAMIC_SINCE:
         return (
             f"Kafka {release} names its voters in its files, and dynamic ones came with 3.9: set "
             'cluster.voters = "static", or a later cluster.kafka'

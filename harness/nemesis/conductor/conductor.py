@@ -1,12 +1,12 @@
-"""Walks the plan: waits for each step's moment, injects, proves, holds, heals, proves again.
+"""Carries out the plan: waits until a step is due, injects, proves, holds, heals, proves again.
 
 Every series of the plan has a thread; within a series a step begins only when the one before is
 healed and the cluster has recovered (a leader for every partition, every replica in the ISR, every
 broker registered). Whatever happens, each fault that was begun is healed on the way out.
 
-Steps counted in rounds also hold the load back: no producer runs past the moment of a series' next
-step while the one before is unhealed, so that every planned fault meets a healthy cluster under
-load ("a fault every 1,000 rounds" is then true however slowly a node comes back).
+Steps counted in rounds also hold the load back: while a step is unhealed, no producer goes beyond
+the round at which the next step of its series is due. So every fault meets a healthy cluster under
+load, and "a fault every 1,000 rounds" holds however slowly a node comes back.
 
     triggers.py        when a step is due
     target_choice.py   which nodes it hits

@@ -23,7 +23,7 @@ class FaultLog:
         self.tell = tell
 
     def did_not_happen(self, step: Step, why: Exception) -> None:
-        """Nobody was hit: the step's moment, or its target, did not come."""
+        """No node was hit: the trigger did not come, or no node played the target's role."""
         self.write("inject", "info", step, nodes=[], error=str(why))
         self.tell(f"step {step.step}: {step.verb} {step.target} did not happen: {why}")
 

@@ -50,15 +50,15 @@ class Reservations:
     def give_back(self, step: int) -> None:
         """The step holds nothing any more."""
         with self._lock:
-            self._taken = {key: each for key, each in self._taken.items() if each != step}
+            self._taken = {key: holder for key, holder in self._taken.items() if holder != step}
 
 
 @dataclass(frozen=True, kw_only=True)
 class FaultRunner:
     """Carries out steps whose moment has come; `in_force` has what is in force now, by step.
 
-    `keep` keeps what nodes have on disk. It is called before they are healed or started again: what
-    comes back truncates its log.
+    `keep` keeps what nodes have on disk, before they are healed or started again: a node that comes
+    back truncates its log.
     """
 
     chooser: Chooser
@@ -84,7 +84,7 @@ class FaultRunner:
             self.triggers.await_until(step, nodes)
 
     def _choose(self, step: Step) -> tuple[tuple[Node, ...], Roles]:
-        """The nodes that the target means now, and who was who; waits while nobody plays the role
+        """The nodes that the target means now, and the roles. Waits while no node plays the role
         or another fault holds one of them."""
 
         def chosen() -> tuple[tuple[Node, ...], Roles]:
@@ -97,7 +97,7 @@ class FaultRunner:
         return wait_until(chosen, timeout_s=limit_s, what=f"a {step.target}", ignoring=(NoTarget,))
 
     def _injections(self, step: Step, nodes: tuple[Node, ...], roles: Roles) -> list[Injection]:
-        """One for all nodes where the verb takes them together, else one each."""
+        """One injection for all nodes where the verb takes them together, else one for each."""
         groups = [nodes] if VERBS[step.verb].together else [(node,) for node in nodes]
         return [
             Injection(
@@ -127,7 +127,10 @@ class FaultRunner:
         done_ns, limit_s = time.monotonic_ns(), self.limits.proof_s * verb.patience
         prove, what = self.triggers.waits.prove, f"{verb.name} to take effect"
         try:
-            evidence = [prove(partial(verb.bit, each), limit_s, what) for each in injections]
+            evidence = [
+                prove(partial(verb.proof_in_force, injection), limit_s, what)
+                for injection in injections
+            ]
         except (WaitTimeout, DoesNothing) as error:
             # The fault is in place but left no trace: recorded as unproved, healed, never green.
             self.log.write("inject", "info", step, nodes=names, error=str(error))
@@ -172,8 +175,10 @@ class FaultRunner:
             done_ns, limit_s = time.monotonic_ns(), self.limits.heal_s * verb.patience
             self.in_force.pop(step.step, None)
             evidence = [
-                waits.prove(partial(verb.healed, each), limit_s, f"{each.node.name} to be back")
-                for each in injections
+                waits.prove(
+                    partial(verb.healed, injection), limit_s, f"{injection.node.name} to be back"
+                )
+                for injection in injections
             ]
             if self.undo is not None:
                 self.undo.undone(step.step)
@@ -186,8 +191,8 @@ class FaultRunner:
         self.log.tell(f"healed: {evidence[-1]}")
 
     def _recovered(self, verb: Verb, injections: Sequence[Injection]) -> str | None:
-        """Whether the cluster is. A controller answers before it has met the others, and may end
-        itself when it does (`PASSING`): then it is started once more."""
+        """The sentence that says so, once the cluster has recovered. A controller answers before it
+        has met the others, and may then end itself (`TRANSIENT_EXITS`): it is started again."""
         for injection in injections:
             if injection.node.role == "controller":
                 with suppress(*NOT_NOW):

@@ -1,4 +1,4 @@
-"""From a step's target to nodes: their roles now, and whether the verb would do anything."""
+"""Chooses a step's nodes: those that play the target's role now and that the verb would affect."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Chooser:
     coordinated: Mapping[Coordinated, str]
 
     def choose(self, step: Step) -> tuple[tuple[Node, ...], Roles]:
-        """The nodes that the target means now, and who was who. Raises NoTarget while nobody plays
-        the role, or the verb would do nothing to who does."""
+        """The nodes that the target means now, and the roles. Raises NoTarget while no node plays
+        the role, or the verb would do nothing to those that do."""
         roles = self._roles(step)
         nodes = resolve(step.target, roles)
         _refuse_idle(step, nodes, roles)
@@ -42,7 +42,7 @@ class Chooser:
         @cache
         def coordinator(kind: Coordinated) -> str | None:
             name = self.coordinated.get(kind)
-            # A ZooKeeper without a quorum has just been waited for: not again.
+            # Do not wait again for a ZooKeeper without a quorum.
             return self.view.coordinator(kind, name, ask=view.known) if name else None
 
         roles = Roles(

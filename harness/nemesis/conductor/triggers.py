@@ -50,8 +50,8 @@ class Progress:
         self._to_come.discard(step.step)
 
     def earlier_are_over(self, step: Step) -> bool:
-        """Whether the entry before has come so far, however long it may take. For "isr-alone" one
-        of its faults will do: an ISR that was small before it is no answer to it."""
+        """Whether the entry before is healed, or in force, as `step.when` says. For "isr-alone" one
+        of its faults must have been in force: the ISR may have been small before it."""
         before = {s.step for s in self._steps if s.series == step.series - 1}
         if step.when == "isr-alone":
             return not before or not before <= self._to_come
@@ -97,7 +97,7 @@ class Triggers:
             self.waits.wait(conditions[step.until], self.limits.until_s, UNTIL[step.until])
 
     def recovered(self) -> str | None:
-        """The sentence that says so once every ISR is full and every broker there; else None."""
+        """The sentence that says so once every ISR is full and every broker registered."""
         return self.view.recovered(self.replicas)
 
     def _triggered(self, step: Step) -> bool:

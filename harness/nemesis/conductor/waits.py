@@ -1,5 +1,4 @@
-"""Waiting while a plan is conducted: how long for what, and how the end of the run cuts it
-short."""
+"""Waits of the conductor: their limits, and how the end of the run interrupts them."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from harness.waiting import WaitTimeout, wait_until
 
 FOR_EVER_S = 1e9
 ASK_EVERY_S = 0.01
-NOT_NOW = (*BLIND, NotInTime)  # nobody could be asked, or did what he was asked to
+NOT_NOW = (*BLIND, NotInTime)  # no node answered, or did what it was asked to
 
 
 class Interrupted(RuntimeError):
@@ -51,19 +50,18 @@ class Waits:
     ) -> str:
         """The condition's answer, once it has one. Raises WaitTimeout, Interrupted."""
 
-        def asked() -> str | bool | None:
+        def ask() -> str | bool | None:
             self.check(what)
             return condition()
 
         limit = FOR_EVER_S if limit_s is None else limit_s
-        return str(wait_until(asked, timeout_s=limit, what=what, every_s=ASK_EVERY_S))
+        return str(wait_until(ask, timeout_s=limit, what=what, every_s=ASK_EVERY_S))
 
     def prove(self, proof: Callable[[], str | None], limit_s: float, what: str) -> str:
-        """A verb's proof, once there is one. Why nobody could be asked for it, or did what he was
-        asked to, is told when time is over."""
+        """A verb's proof, once there is one. Raises WaitTimeout, with the last error."""
         last: Exception | None = None
 
-        def asked() -> str | None:
+        def ask() -> str | None:
             nonlocal last
             try:
                 return proof()
@@ -72,7 +70,7 @@ class Waits:
                 return None
 
         try:
-            return self.wait(asked, limit_s, what)
+            return self.wait(ask, limit_s, what)
         except WaitTimeout as error:
             if last is None:
                 raise

@@ -1,12 +1,11 @@
 """skew-clock: one node's wall clock jumps by `offset_s` seconds and stays that far off.
 
-Undone by `set-clock`, which is a jump too: the other way. Only the wall clock moves; the monotonic
-one, from which a JVM's waits and Kafka's timers follow, is left alone, as when NTP or an operator
-steps a clock. Every node of a scenario with this verb is started under libfaketime, with an offset
-of zero, and reads its offset anew each second.
+Undone by `set-clock`, a jump back. Only the wall clock moves, as when NTP or an operator steps a
+clock; a JVM's waits and Kafka's timers follow the monotonic clock. Every node of a scenario with
+this verb is started under libfaketime, with an offset of zero, and reads its offset each second.
 
-Evidence is what the node itself takes for the time: a JVM that is sent SIGQUIT writes a thread dump
-headed by its wall clock (to the second, so `offset_s` is at least 5 either way).
+Evidence is the node's own time: on SIGQUIT a JVM writes a thread dump headed by its wall clock (to
+the second, so `offset_s` is at least 5 either way).
 
 Source: libfaketime's README; java(1) on SIGQUIT.
 """
@@ -81,7 +80,7 @@ def _right(injection: Injection) -> str | None:
 
 
 def _ahead_s(injection: Injection) -> float | None:
-    """How far the node's clock was ahead when it was asked last; asks it once a second."""
+    """How far ahead the node's clock is, read at most once a second."""
     memo, now = injection.memo, time.monotonic()
     if now - memo.get("asked_s", -math.inf) >= ASK_EVERY_S:
         memo["asked_s"], memo["asked_at"] = now, datetime.now()  # noqa: DTZ005  as the JVM prints it
@@ -118,7 +117,7 @@ SKEW_CLOCK = Verb(
     holds="clock",
     prepares="fake-time",
     inject=_skew,
-    bit=_skewed,
+    proof_in_force=_skewed,
     heal=_unskew,
     healed=_right,
     trial=Trial(options={"offset_s": 3600}),

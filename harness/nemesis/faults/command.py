@@ -1,4 +1,4 @@
-"""command: whatever a program of the user's does to a node.
+"""command: a fault that the user's own programs inject and heal.
 
     [[faults]]
     verb = "command"
@@ -16,11 +16,11 @@
 Run once for each node that the target means, on the harness's host (on the local backend inside the
 run's namespaces), without a shell, in the environment of the harness and without input. {node},
 {id}, {host} and {port} stand for the node's; doubled braces are plain braces. `heal` must be
-safe to run twice, and after an `inject` that came half way.
+safe to run twice, and after an `inject` that failed half way.
 
-Proof: the last line that a probe prints when it ends with 0. Without a probe there is only the
-command's exit code 0, and the evidence says so. A command that fails, or is not over by
-its limit, ends the run; it is healed all the same. Of what is printed only the last line is kept.
+Proof: the last line that a probe prints when it ends with 0. Without a probe the only evidence is
+the command's exit code 0, and the history says so. A command that fails or exceeds its limit ends
+the run; the fault is healed all the same. Only the last line of its output is kept.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ OF_CLIENTS = {"clients-only", "ends-processes"}
 
 
 def _fillable(command: list[str], info: ValidationInfo) -> list[str]:
-    """Each of its placeholders is known."""
+    """Refuse unknown placeholders."""
     try:
         parts = [part for word in command for part in Formatter().parse(word)]
     except ValueError as error:
@@ -89,7 +89,7 @@ def _fillable(command: list[str], info: ValidationInfo) -> list[str]:
 
 
 def _effects_agree(words: list[str]) -> list[str]:
-    """Each is known, and none says the opposite of another."""
+    """Refuse unknown effects, and those that contradict each other."""
     for word in words:
         if word not in EFFECTS:
             hint = did_you_mean(word, EFFECTS)
@@ -136,7 +136,7 @@ class CommandOptions(Options):
 
 
 def effects_of(given: Options, _: Target) -> Effects | None:
-    """What the user has stated that it can do."""
+    """The effects that the user has stated."""
     stated = CommandOptions.of(given).effects
     if "unknown" in stated:
         return None
@@ -154,8 +154,8 @@ def of_node(template: Sequence[str], node: Node) -> list[str]:
 
 
 def carried_out(argv: Sequence[str], limit_s: float) -> tuple[int, str]:
-    """Exit code and last line of a command. Raises ClusterError when it cannot be run, or is not
-    over in time; then all that it has started is ended with it."""
+    """Run a command; its exit code and last line. Raises ClusterError when it cannot be run or does
+    not end in time: then its whole process group is killed."""
     try:
         process = subprocess.Popen(
             [*system_packages.dying_along("KILL"), *argv],
@@ -197,25 +197,29 @@ def finished(which: str, node: str, argv: Sequence[str], limit_s: float) -> str:
 
 
 def _inject(injection: Injection) -> None:
-    asked, node = CommandOptions.of(injection.options), injection.node
-    injection.memo["inject"] = insist("inject", asked.inject, node, asked.limit_s)
+    commands, node = CommandOptions.of(injection.options), injection.node
+    injection.memo["inject"] = insist("inject", commands.inject, node, commands.limit_s)
 
 
 def _heal(injection: Injection) -> None:
-    asked, node = CommandOptions.of(injection.options), injection.node
-    injection.memo["heal"] = insist("heal", asked.heal, node, asked.limit_s)
+    commands, node = CommandOptions.of(injection.options), injection.node
+    injection.memo["heal"] = insist("heal", commands.heal, node, commands.limit_s)
 
 
-def _bit(injection: Injection) -> str | None:
-    asked = CommandOptions.of(injection.options)
-    return _probed(injection, "bit", asked.bit) if asked.bit else _by_exit_code(injection, "inject")
+def _in_force(injection: Injection) -> str | None:
+    commands = CommandOptions.of(injection.options)
+    return (
+        _probed(injection, "bit", commands.bit)
+        if commands.bit
+        else _by_exit_code(injection, "inject")
+    )
 
 
 def _healed(injection: Injection) -> str | None:
-    asked = CommandOptions.of(injection.options)
+    commands = CommandOptions.of(injection.options)
     return (
-        _probed(injection, "healed", asked.healed)
-        if asked.healed
+        _probed(injection, "healed", commands.healed)
+        if commands.healed
         else _by_exit_code(injection, "heal")
     )
 
@@ -227,7 +231,7 @@ def _by_exit_code(injection: Injection, command: str) -> str:
 
 
 def _probed(injection: Injection, probe: str, template: Sequence[str]) -> str | None:
-    """The evidence by the probe, asked now and then."""
+    """The probe's evidence; it is run every half second."""
     node, memo = injection.node, injection.memo
     if time.monotonic() < memo.get("ask_s", 0.0):
         return None
@@ -250,17 +254,17 @@ def left_commands(
         raise StoreError(f"{where}: {wrong[0]}: restore the file")
     if unknown := [name for name in fault["nodes"] if name not in nodes]:
         raise StoreError(f"{where}: run.json has no node {unknown[0]}: restore the file")
-    asked = CommandOptions.of(fault["options"])
-    filled = {name: of_node(asked.heal, _node(name, nodes[name])) for name in fault["nodes"]}
+    commands = CommandOptions.of(fault["options"])
+    filled = {name: of_node(commands.heal, _node(name, nodes[name])) for name in fault["nodes"]}
     return [
-        LeftCommand(node=name, argv=tuple(argv), limit_s=asked.limit_s)
+        LeftCommand(node=name, argv=tuple(argv), limit_s=commands.limit_s)
         for name, argv in filled.items()
     ]
 
 
-def _node(name: str, known: Mapping[str, Any]) -> Node:
-    host, _, port = known["address"].rpartition(":")
-    return Node(name=name, role=known["role"], id=known["id"], address=host, port=int(port))
+def _node(name: str, facts: Mapping[str, Any]) -> Node:
+    host, _, port = facts["address"].rpartition(":")
+    return Node(name=name, role=facts["role"], id=facts["id"], address=host, port=int(port))
 
 
 COMMAND = Verb(
@@ -271,7 +275,7 @@ COMMAND = Verb(
     options=CommandOptions,
     needs=(),
     inject=_inject,
-    bit=_bit,
+    proof_in_force=_in_force,
     heal=_heal,
     healed=_healed,
     left_commands=left_commands,

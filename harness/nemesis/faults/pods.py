@@ -1,4 +1,4 @@
-"""delete-pod, delete-pod-now, drain: the node's pod is taken away, and Kubernetes makes another.
+"""delete-pod, delete-pod-now, drain: the node's pod is removed, and Kubernetes makes another.
 
     delete-pod        graceful: SIGTERM, the time that the manifest gives (30 s), then SIGKILL
     delete-pod-now    `--force --grace-period=0`: the cluster forgets the pod at once. The kubelet
@@ -7,11 +7,10 @@
                       as PodDisruptionBudgets allow, like `kubectl drain` for this one pod
 
 The StatefulSet makes a pod of the same name, with the same volume and another address, as soon as
-the old one is gone. Nothing is held down by `delete-pod`: the fault's time is only waited for.
-After `drain` the new pod comes up on another Kubernetes node where its volume can be attached;
-where there is none the node is down until the Kubernetes node is uncordoned. A fault is in force
-when the pod is gone or another one is there (its uid), and is healed when the node serves from a
-pod of another uid.
+the old one is gone. `delete-pod` does not keep it down for the fault's time. After `drain` the new
+pod starts on another Kubernetes node where its volume can be attached; where there is none, it
+stays down until the Kubernetes node is uncordoned. A fault is in force when the pod of that uid is
+gone, and is healed when the node serves from a pod of another uid.
 """
 
 from __future__ import annotations
@@ -78,7 +77,7 @@ def _gone(injection: Injection) -> str | None:
 
 
 def _await_another(_: Injection) -> None:
-    """Kubernetes makes one; nobody else could."""
+    """Do nothing: Kubernetes makes the new pod."""
 
 
 def _another_serves(injection: Injection) -> str | None:
@@ -104,7 +103,7 @@ DELETE_POD = Verb(
     holds="process",
     prepares="lasting-data",
     inject=_delete,
-    bit=_gone,
+    proof_in_force=_gone,
     heal=_await_another,
     healed=_another_serves,
 )
@@ -117,7 +116,7 @@ DELETE_POD_NOW = Verb(
     holds="process",
     prepares="lasting-data",
     inject=_delete_now,
-    bit=_gone,
+    proof_in_force=_gone,
     heal=_await_another,
     healed=_another_serves,
 )
@@ -130,7 +129,7 @@ DRAIN = Verb(
     holds="process",
     prepares="lasting-data",
     inject=_drain,
-    bit=_drained,
+    proof_in_force=_drained,
     heal=_use_again,
     healed=_in_use_again,
 )

@@ -1,1 +1,1 @@
-"""What the brokers themselves have to say of a run, kept with it: history/kept.jsonl."""
+"""Keeps what the brokers' disks and logs show of a run: history/kept.jsonl."""

@@ -1,13 +1,12 @@
-"""The bytes of a log as what is written down of them: one line for each record batch.
+"""Decodes the bytes of a log into one line for each record batch (with kafka-python).
 
     {"epoch": 3, "producer_id": 7, "producer_epoch": 0, "sequence": 40, "marker": null,
      "records": [[4711, 12], [4712, 13]]}                  offset and value of each record
 
-`marker` is "commit" or "abort" where the batch is the end of a transaction, whose record has no
-value. Batches of the formats before (magic 0 and 1) have neither epoch nor producer. kafka-python
-reads them. A batch whose records cannot be read, because they are damaged or because its codec is
-not installed here, has its offsets all the same: each has the value null, and `text` says why.
-A batch that is cut short is not there.
+`marker` is "commit" or "abort" where the batch ends a transaction; its record has no value. Batches
+of older formats (magic 0 and 1) have neither epoch nor producer. A batch with unreadable records,
+damaged or of a codec that is not installed here, keeps its offsets: each has the value null, and
+`text` says why. A batch that is cut short is left out.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from typing import Any
 
 from kafka.record import MemoryRecords
 
-from harness.run.evidence.internal_topics import INTERNAL, said
+from harness.run.evidence.internal_topics import INTERNAL, record_json
 
 _HEAD_BYTES, _LENGTH_AT, _LENGTH_END = 61, 8, 12
 _DIGITS = re.compile(rb"\s*(\d{1,19})\b")
@@ -39,8 +38,8 @@ class Batch:
 
 
 def batches(data: bytes, topic: str = "") -> Iterator[Batch]:
-    """Every whole batch in a part of a segment, in order. Of Kafka's own topics each record has
-    what it says (harness.run.evidence.internal_topics) in the place of a value."""
+    """Yield every whole batch in a part of a segment, in order. For Kafka's own topics
+    `record_json` of each record replaces its value."""
     start = 0
     while (end := _end(data, start)) is not None:
         yield _batch(data[start:end], topic)
@@ -64,7 +63,7 @@ def _batch(data: bytes, topic: str) -> Batch:
             fields = _of_producer(batch)
         records = list(batch)
         if topic in INTERNAL:
-            fields["records"] = [[r.offset, said(topic, r.key, r.value)] for r in records]
+            fields["records"] = [[r.offset, record_json(topic, r.key, r.value)] for r in records]
         else:
             fields["records"] = [[record.offset, _value(record.value)] for record in records]
         last = max([last, *(record.offset for record in records)])
@@ -80,7 +79,7 @@ def _batch(data: bytes, topic: str) -> Batch:
 
 
 def _of_producer(batch: Any) -> dict[str, Any]:
-    """What the head of a batch tells of who wrote it; what it does not know is left out."""
+    """What the head of a batch says of its writer, without the fields that it does not have."""
     fields: dict[str, Any] = {"epoch": batch.leader_epoch}
     if batch.has_producer_id():
         fields |= {"producer_id": batch.producer_id, "producer_epoch": batch.producer_epoch}
@@ -94,7 +93,7 @@ def _of_producer(batch: Any) -> dict[str, Any]:
 
 
 def _value(payload: bytes | None) -> int | None:
-    """The value that a payload begins with; None where it is none of ours."""
-    found = _DIGITS.match(payload or b"")
-    value = int(found[1]) if found else _TOO_LARGE
+    """The value at the beginning of a payload; None where the payload is not ours."""
+    digits = _DIGITS.match(payload or b"")
+    value = int(digits[1]) if digits else _TOO_LARGE
     return value if value < _TOO_LARGE else None

@@ -1,4 +1,4 @@
-r"""What brokers logged of the replicas of a topic: who led from which offset, and what was cut off.
+"""Reads from brokers' logs who led a partition from which offset, and what was truncated.
 
 Kafka 3.9, each line behind "[2026-11-23 11:45:38,820] INFO ":
 
@@ -13,11 +13,12 @@ Kafka 3.9, each line behind "[2026-11-23 11:45:38,820] INFO ":
     [LogLoader partition=t-0, dir=/data] Corruption found in segment 0, truncating to offset 7
                                                                                         `truncated`
 
-"from offset" is the broker's own log end at that moment. A truncation's text is why, as the fetcher
-said it just before. "Truncating to 0 has no effect" cut nothing off and is left out.
+"from offset" is the broker's own log end at that moment. The text of a truncation is the reason
+that the fetcher logged just before. "Truncating to 0 has no effect" truncates nothing and is left
+out.
 
-The time is the broker's own wall clock, to the millisecond: `logged_ms` is what that is by the
-run's clock, and wrong by what a fault has shifted the broker's clock.
+The time is the broker's own wall clock, to the millisecond. `logged_ms` is that time by the run's
+clock; it is wrong by as much as a fault has shifted the broker's clock.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 
-_LINE = re.compile(r"\[(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] \w+ (?P<said>.*)")
+_LINE = re.compile(r"\[(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] \w+ (?P<message>.*)")
 _NAMED = r"(?P<topic>\S+)-(?P<partition>\d+)"
 _LED = re.compile(
     rf"\[Broker id=\d+\] Leader {_NAMED} .*?starts at leader epoch (?P<epoch>\d+) "
@@ -53,7 +54,7 @@ _NUMBERS = ("partition", "epoch", "offset", "watermark", "leader")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunClock:
-    """One moment by two clocks, and the zone in which brokers write theirs (None: this host's)."""
+    """One moment by two clocks, and the zone of the brokers' log times (None: this host's)."""
 
     monotonic_ns: int
     utc: datetime
@@ -63,49 +64,49 @@ class RunClock:
         """A log line's time by the run's clock."""
         try:
             moment = datetime.strptime(written, "%Y-%m-%d %H:%M:%S,%f")  # noqa: DTZ007
-            known = moment.replace(tzinfo=self.zone) if self.zone else moment.astimezone()
+            local = moment.replace(tzinfo=self.zone) if self.zone else moment.astimezone()
         except (ValueError, OverflowError, OSError):
             return None
-        since = known.astimezone(UTC) - self.utc
+        since = local.astimezone(UTC) - self.utc
         return round(self.monotonic_ns / 1e6 + since.total_seconds() * 1e3)
 
 
-def words(
+def logged_events(
     lines: Iterable[str], topics: Collection[str], clock: RunClock
 ) -> Iterator[dict[str, Any]]:
-    """What a broker's log says of some topics, in order: the fields of a line each."""
+    """What a broker's log says of some topics, in order: the fields of one line each."""
     why: dict[tuple[str, str], tuple[str, str]] = {}
     for line in lines:
         if "runcat" not in line and "starts at leader epoch" not in line:
             continue
-        found = _LINE.match(line)
-        if found is None:
+        line_match = _LINE.match(line)
+        if line_match is None:
             continue
-        said = found["said"]
-        if (reason := _WHY.match(said)) is not None:
+        message = line_match["message"]
+        if (reason := _WHY.match(message)) is not None:
             why[reason["topic"], reason["partition"]] = (reason["offset"], reason["text"])
             continue
-        fields = _told(said)
+        fields = _event(message)
         if fields is None or fields["topic"] not in topics:
             continue
         if fields["event"] == "truncated":
             offset, text = why.pop((fields["topic"], str(fields["partition"])), ("", ""))
             if offset == str(fields["offset"]):
                 fields["text"] = text
-        yield {**fields, "logged_ms": clock.ms(found["at"])}
+        yield {**fields, "logged_ms": clock.ms(line_match["at"])}
 
 
-def _told(said: str) -> dict[str, Any] | None:
+def _event(message: str) -> dict[str, Any] | None:
     for event, pattern in (("led", _LED), ("followed", _FOLLOWED), ("truncated", _TRUNCATED)):
-        found = pattern.match(said)
-        if found is not None:
-            return {"event": event, **_fields(found)}
+        match = pattern.match(message)
+        if match is not None:
+            return {"event": event, **_fields(match)}
     return None
 
 
-def _fields(found: re.Match[str]) -> dict[str, Any]:
-    given = {name: text for name, text in found.groupdict().items() if text is not None}
-    how = given.pop("how", "")
+def _fields(match: re.Match[str]) -> dict[str, Any]:
+    fields = {name: text for name, text in match.groupdict().items() if text is not None}
+    how = fields.pop("how", "")
     if how and how != "Truncating to offset":
-        given["text"] = how
-    return {name: int(text) if name in _NUMBERS else text for name, text in given.items()}
+        fields["text"] = how
+    return {name: int(text) if name in _NUMBERS else text for name, text in fields.items()}

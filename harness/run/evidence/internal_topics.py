@@ -1,4 +1,4 @@
-"""What a record of Kafka's own topics says, as JSON (Kafka 3.9: OffsetCommitKey.json and the like).
+"""Decodes the records of Kafka's own topics to JSON (Kafka 3.9: OffsetCommitKey.json and the like).
 
     __consumer_offsets     {"group": "g", "topic": "t", "partition": 0, "offset": 42,
                             "leader_epoch": 3}
@@ -6,8 +6,8 @@
     __transaction_state    {"transactional_id": "x", "producer_id": 7, "producer_epoch": 0,
                             "state": "PrepareCommit"}
 
-Of a tombstone, which takes a key back, the key alone is told, and "removed". All numbers are big
-endian, a text is an i16 length and its bytes. What is none of these is None.
+A tombstone, which removes a key, gives the key and "removed". All numbers are big endian; a text is
+an i16 length and its bytes. Any other record is None.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ _OFFSET_KEYS = (0, 1)
 _WITH_LEADER_EPOCH = 3  # the first version of a committed offset that has one
 
 
-def said(topic: str, key: bytes | None, value: bytes | None) -> str | None:
-    """What a record says; None where it cannot be read."""
+def record_json(topic: str, key: bytes | None, value: bytes | None) -> str | None:
+    """What a record says; None where it cannot be decoded."""
     try:
-        found = _told(topic, key or b"", value)
+        fields = _record_fields(topic, key or b"", value)
     except (struct.error, ValueError, IndexError):
         return None
-    return json.dumps(found)
+    return json.dumps(fields)
 
 
-def _told(topic: str, key: bytes, value: bytes | None) -> dict[str, Any]:
+def _record_fields(topic: str, key: bytes, value: bytes | None) -> dict[str, Any]:
     (version,) = struct.unpack_from(">h", key)
     name, at = _string(key, 2)
     if topic == TRANSACTIONS:

@@ -1,23 +1,23 @@
 """Keeps what the brokers have on disk and have logged: history/kept.jsonl.
 
-A broker that comes back truncates what the new leader does not have, and then nobody can say any
-more that it had it. So before a fault is healed and before a broker's process is started again, the
-tail of each replica on the brokers that were hit is copied, and their leader epochs; at the end of
-the run, those of every broker. Bytes are copied as they are; they are decoded, and what the brokers
-logged is read, when the cluster is closed and nobody is measured any more.
+A broker that comes back truncates what the new leader does not have; afterwards nothing shows that
+it had it. So before a fault is healed and before a broker's process is started again, the keeper
+copies the tail of each replica on the brokers that were hit, and their leader epochs; at the end of
+the run it copies those of every broker. It copies bytes as they are. It decodes them, and reads the
+brokers' logs, when the cluster is closed and nothing is measured any more.
 
     kafka1 had 0..502 when it was started again     kept-tail, and a kept-batch for each batch
     kafka2 had led from 502 on                      led, and the kept-epochs at the end
     kafka1 truncated to 502                         truncated: 502 is kept, and gone
 
-The tail begins at the lowest high watermark that any broker had checkpointed for the partition:
-what lies below it, every replica in the ISR had. Of Kafka's own topics, where the run has a group
-or transactions, the whole log is the tail, at the end only. A batch is written once for each broker
-before it returns, and again at the end. Nothing is kept of a log that is as it was when it was kept
-last.
+A tail begins at the lowest high watermark that any broker had checkpointed for the partition: every
+replica in the ISR has what lies below. Of Kafka's own topics, where the run has a group or
+transactions, the whole log is the tail, at the end only. A batch is written once for each broker
+before it returns, and again at the end. A log that has not changed since it was last kept is not
+kept again.
 
-Bounded: MOST_TAIL_BYTES of a log at a time, MOST_BYTES and MOST_RECORDS in a run. What is not kept
-is said (`not-kept`, with the reason), here and on the screen; a run never fails because of it.
+Bounds: MOST_TAIL_BYTES of a log at a time, MOST_BYTES and MOST_RECORDS in a run. What is left out
+is reported (`not-kept`, with the reason), here and on the screen; it never fails a run.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ from harness.model.runs.run_record import RunRecord
 from harness.model.scenario import Scenario
 from harness.model.worker_kinds import has_group
 from harness.run.evidence.batches import batches
-from harness.run.evidence.broker_words import RunClock, words
+from harness.run.evidence.broker_words import RunClock, logged_events
 from harness.run.evidence.internal_topics import INTERNAL, OFFSETS, TRANSACTIONS
 
 MOST_TAIL_BYTES = 4 * 2**20
@@ -62,7 +63,7 @@ class _Copy:
     moment: str
     time_ns: int
     tail: LogTail
-    lowest: int  # watermark of any replica: what lies below is not wanted
+    lowest: int  # watermark of any replica; the tail begins here
     watermark: int | None  # its own
     epochs: list[tuple[int, int]]
 
@@ -70,7 +71,7 @@ class _Copy:
 @dataclass(kw_only=True)
 class Keeper:
     """Keeps the evidence of one run. `write(event, **fields)` appends a line; `tell(line)` prints
-    for the user. Safe from any thread; nothing it meets is ever raised."""
+    for the user. Safe from any thread; raises nothing."""
 
     cluster: Cluster
     topic: str
@@ -85,7 +86,7 @@ class Keeper:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def before_return(self, nodes: Sequence[Node]) -> None:
-        """Keep the tails of those of the nodes that are brokers, before they come back."""
+        """Keep the tails of the brokers among the nodes, before they come back."""
         if isinstance(self.cluster, Disks):
             self._keep(brokers(nodes), BEFORE)
 
@@ -97,8 +98,8 @@ class Keeper:
             self._not_kept("the brokers' disks cannot be seen on this backend")
 
     def finish(self, logs: Path, clock: RunClock) -> None:
-        """Decode and write down all that was kept, and what the brokers logged; for once the
-        cluster is closed."""
+        """Decode and write all copies, and the brokers' log lines; call it once the cluster is
+        closed."""
         begin_s, counts = time.monotonic(), {"records": 0, "truncations": 0}
         with self._lock:
             try:
@@ -106,7 +107,7 @@ class Keeper:
                 counts["truncations"] = self._write_words(logs, clock)
                 for missing in self._missing:
                     self.write("not-kept", **missing)
-            except Exception as error:  # evidence, and never a reason to fail
+            except Exception as error:  # missing evidence never fails a run
                 self.tell(f"evidence: not kept: {error}")
                 return
         for text in sorted({str(missing["text"]) for missing in self._missing}):
@@ -116,8 +117,6 @@ class Keeper:
             f"{counts['truncations']} truncations logged (copied in {self._copying_s:.2f} s, "
             f"decoded in {time.monotonic() - begin_s:.2f} s)"
         )
-
-    # While the cluster is up
 
     def _keep(self, nodes: Sequence[Node], moment: str) -> None:
         with self._lock:
@@ -135,7 +134,7 @@ class Keeper:
             self._copying_s += time.monotonic() - begin_s
 
     def _lowest_watermarks(self) -> dict[int, int]:
-        """By partition, of all replicas that are there; 0 where a broker has checkpointed none."""
+        """The lowest of all replicas, by partition; 0 where a broker has checkpointed none."""
         lowest: dict[int, int] = {}
         for node in brokers(self.cluster.nodes):
             data = self._data(node)
@@ -192,18 +191,16 @@ class Keeper:
     def _not_kept(self, text: str, **fields: Any) -> None:
         self._missing.append({"time_ns": time.monotonic_ns(), "text": text, **fields})
 
-    # When it is closed
-
     def _write_tails(self) -> int:
-        """The copies in order of time: where there are too many records, those that were gone
-        later are there, and of the end there is the final read as well."""
-        room, known, written = MOST_RECORDS, set[tuple[Where, int, int]](), 0
-        for copy in sorted(self._copies, key=lambda each: each.time_ns):
-            count = self._write_tail(copy, known, room - written)
+        """Write the copies in order of time. Earlier copies come first because later ones may have
+        lost the records, and the final read shows the end as well."""
+        room, seen, written = MOST_RECORDS, set[tuple[Where, int, int]](), 0
+        for copy in sorted(self._copies, key=attrgetter("time_ns")):
+            count = self._write_tail(copy, seen, room - written)
             written += count
         return written
 
-    def _write_tail(self, copy: _Copy, known: set[tuple[Where, int, int]], room: int) -> int:
+    def _write_tail(self, copy: _Copy, seen: set[tuple[Where, int, int]], room: int) -> int:
         broker, topic, partition = copy.where
         at: dict[str, Any] = {"time_ns": copy.time_ns, "moment": copy.moment}
         at |= {"broker": broker, "topic": topic, "partition": partition}
@@ -211,13 +208,13 @@ class Keeper:
         begin, end, written, left_out = copy.tail.parts[0][0], copy.tail.parts[-1][0], 0, None
         for batch in (batch for _, data in copy.tail.parts for batch in batches(data, topic)):
             end, key = batch.last_offset + 1, (copy.where, batch.base_offset, batch.checksum)
-            if copy.moment != END and key in known:
+            if copy.moment != END and key in seen:
                 continue
             if left_out is not None or written + len(batch.fields["records"]) > room:
                 left_out = batch.base_offset if left_out is None else left_out
                 continue
             if copy.moment != END:
-                known.add(key)
+                seen.add(key)
             self.write(event, **at, **batch.fields)
             written += len(batch.fields["records"])
         if left_out is not None:
@@ -244,14 +241,14 @@ class Keeper:
                 self._not_kept("its log is not among the run's logs", broker=node.name)
                 continue
             with file.open(errors="replace") as lines:
-                for said in words(lines, (self.topic, *self.internal), clock):
-                    truncations += said["event"] == "truncated"
-                    self.write(**{"broker": node.name, **said})
+                for line in logged_events(lines, (self.topic, *self.internal), clock):
+                    truncations += line["event"] == "truncated"
+                    self.write(**{"broker": node.name, **line})
         return truncations
 
 
 def _partitions(data: Path, topic: str) -> list[int]:
-    """Those of the topic of which there is a replica in a broker's data folder."""
+    """The topic's partitions that have a replica in a broker's data folder."""
     prefix = f"{topic}-"
     numbers = (path.name.removeprefix(prefix) for path in data.glob(f"{prefix}*"))
     return sorted(int(number) for number in numbers if number.isdigit())
@@ -264,8 +261,8 @@ def keeper_of(
     tell: Callable[[str], None],
     closed: ExitStack,
 ) -> Keeper | None:
-    """Who keeps the evidence of a run, where it is to be kept; `closed` is left once the cluster
-    is closed, and its brokers' logs are all there."""
+    """The keeper of a run, or None if the scenario wants no evidence. `closed` is left once the
+    cluster is closed and all its brokers' logs are there."""
     if not scenario.check.evidence:
         return None
     keeper = Keeper(
@@ -286,7 +283,7 @@ def _internal(scenario: Scenario) -> tuple[str, ...]:
 
 
 def clock_of(record: RunRecord) -> RunClock:
-    """The run's clock. Brokers here write the time of this host's zone, those in containers UTC."""
+    """The run's clock. Local brokers write times of this host's zone, those in containers UTC."""
     assert record.clock is not None, "it is on record before anything starts"
     return RunClock(
         monotonic_ns=record.clock.monotonic_ns,

@@ -1,1 +1,1 @@
-"""The load: the worker processes of a run, started, counted, hit, replaced and ended."""
+"""Starts, counts, replaces and ends the worker processes of a run."""

@@ -1,4 +1,4 @@
-"""The load under faults: the plan is conducted while the workers work, until both have ended."""
+"""Conducts the plan while the workers work, until both have ended."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ CATCH_UP_EVERY_S = 0.1
 CATCH_UP_LOOKS = 10  # without anything new read
 
 
-def in_a_line(record: RunRecord) -> str:
-    """What the load is, in a line for the user."""
+def load_summary(record: RunRecord) -> str:
+    """The load in one line for the user."""
     work, planned = record.scenario.workload, f"{len(record.plan)} faults planned"
     members = f"{work.transformers} transformers, " if work.transformers else ""
     if work.kind == "write-read":
@@ -67,14 +67,14 @@ def _conductor(load: Load) -> Conductor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnderWay:
-    """The load and its plan, begun and not over."""
+    """The load and its plan from their begin to their end."""
 
     load: Load
     conductor: Conductor
     begin_ns: int
 
     def over(self) -> bool:
-        """Whether the load is over; shows it, and starts successors, each time it is asked."""
+        """Whether the load is over; each call also shows it and starts successors."""
         self._show()
         self._succeed_the_dead()
         self.load.raise_if_died()
@@ -87,7 +87,8 @@ class UnderWay:
         return producers_ended or (lasted_s >= work.duration_s and self.conductor.done())
 
     def _succeed_the_dead(self) -> None:
-        """Start a successor of a member that has ended itself as planned, with the next death."""
+        """Start a successor of each member that ended itself as planned, with the next planned
+        death."""
         workers, deaths = self.load.workers, self.load.running.scenario.workload.dies
         for dead in filter(Worker.died_as_planned, workers.members):
             died = sum(worker.died_as_planned() for worker in workers.ever)
@@ -122,7 +123,8 @@ def _raise_if_failed(conductor: Conductor) -> None:
 
 
 def _end(load: Load, conductor: Conductor) -> None:
-    """Producers first, then the plan's last healing, then consumers that have caught up."""
+    """End the producers, let the plan's last fault heal, then end the consumers once they caught
+    up."""
     workers, run = load.workers, load.running.run
     patience_s = flush_s(load.running.scenario) + END_MARGIN_S
     workers.end(workers.producers, patience_s)
@@ -137,7 +139,7 @@ def _end(load: Load, conductor: Conductor) -> None:
 
 
 def _await_catch_up(load: Load) -> None:
-    """Until no consumer reads anything new; what they never read shows in the final read."""
+    """Wait until no consumer reads anything new; the final read shows what they never read."""
     counts: list[int] = []
 
     def still() -> bool:

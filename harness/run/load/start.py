@@ -1,4 +1,4 @@
-"""The load begins: its workers are started, and let go until the paths to the topic are open."""
+"""Starts the workers, and lets them go until the paths to the topic are open."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ FULL_ISR_LIMIT_S = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """The workers of a run, and how more of them are started."""
+    """The workers of a run, and the means to start more."""
 
     running: Running
     workers: Workers
     specs: Specs
-    killing: ExitStack  # ends every worker that is left, when all else has been closed before it
+    killing: ExitStack  # kills every worker that is left after all else is closed
 
     def start(self, kind: WorkerKind, spec: Mapping[str, Any]) -> Worker:
         """Start a worker; it is killed at the end of the run at the latest."""
@@ -40,7 +40,7 @@ class Load:
         return self.start(worker.kind, {**worker.spec, "limit_s": limit_s, **changes})
 
     def raise_if_died(self) -> None:
-        """Raise ClusterError when a worker has ended that was not to."""
+        """Raise ClusterError when a worker ended that should not have."""
         if died := self.workers.died():
             raise ClusterError(f"worker {', '.join(died)} ended unexpectedly")
 
@@ -65,11 +65,11 @@ def start_workers(running: Running, closing: ExitStack) -> Load:
 
 
 def warm_up(load: Load) -> None:
-    """Let the workers go and wait until each producer's first send has ended and is read.
+    """Let the workers go, and wait until each producer's first send has ended and is read.
 
-    A fresh topic's followers can take a second to begin to fetch, and no record can be read
-    before; the load, its plan and its windows begin when the paths are open. On a busy host
-    such a second may be enough to leave the ISR for a moment: it is full when the load begins.
+    A fresh topic's followers can take a second to begin to fetch, and no record can be read before;
+    the load, its plan and its windows begin when the paths are open. On a busy host a replica can
+    leave the ISR in that second, so this waits for a full ISR too.
     """
     for worker in load.workers.all:
         worker.go()

@@ -1,9 +1,9 @@
-"""The workers as nodes that faults can hit: killed, stopped, paused, and a successor started.
+"""Presents the workers as nodes that faults can kill, stop, pause and start again.
 
-A node of role "client" has the name of a worker's process. What is asked of it later is answered by
-whoever is in that worker's place by then: the successor of producer-0 is producer-0-2, and it is
-what serves once producer-0 was killed. The successor of one that sends has an index of its own, so
-that the values of a run stay unique; a consumer's reads from the log's end on, as any worker does.
+A node of role "client" has the name of a worker's process and stands for that worker's place: once
+producer-0 is killed, its successor producer-0-2 answers for the node. The successor of a producer
+has an index of its own, so that the values of a run stay unique; the successor of a consumer reads
+from the log's end on, as any worker does.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class WorkerNodes:
         worker = self._now(node)
         if worker.ended():
             raise ClusterError(f"{worker.name} has no process to send {number.name} to")
-        worker.meant = worker.meant or number in ENDING
+        worker.fault_ended = worker.fault_ended or number in ENDING
         worker.process.send_signal(number)
 
     def start_node(self, node: Node) -> None:
@@ -104,11 +104,14 @@ class WorkerNodes:
         return None
 
     def partitions_moved(self, nodes: Sequence[Node]) -> bool:
-        """Whether what these members of the group had is other members' now, as they told."""
+        """Whether other members own what these members of the group had, by the events of both."""
         hit = [self._now(node) for node in nodes]
-        others = [each for each in self.workers.members if each not in hit and not each.ended()]
+        others = [
+            worker for worker in self.workers.members if worker not in hit and not worker.ended()
+        ]
         return moved(
-            [told_by(each.events) for each in hit], [told_by(each.events) for each in others]
+            [events_in(worker.events) for worker in hit],
+            [events_in(worker.events) for worker in others],
         )
 
     def _now(self, node: Node) -> Worker:
@@ -117,27 +120,27 @@ class WorkerNodes:
 
 
 def moved(theirs: Sequence[Events], others: Sequence[Events]) -> bool:
-    """Whether others have all that each of these members had, and each of these had something.
+    """Whether others own all that each of these members had, and each of these had something.
 
         member-0: assigned 0, 1    member-1: assigned 2                             =>  not yet
         the same, then member-1: assigned 0, 1, and member-0 is told nothing        =>  moved
         the same, then member-0: revoked 0, 1, and nobody is assigned them          =>  not yet
 
-    What a member *had* is what it last told to have; it tells nothing while it is stopped. Cannot
-    see: what the coordinator has decided and no member was told yet.
+    A member *had* what it last reported to own; it reports nothing while it is stopped. Cannot see:
+    a decision of the coordinator of which no member was told yet.
     """
     now = frozenset[int]().union(*(list(_owned(events))[-1] for events in others))
     had = [[owned for owned in _owned(events) if owned] for events in theirs]
-    return all(had) and all(each[-1] <= now for each in had)
+    return all(had) and all(owned[-1] <= now for owned in had)
 
 
-def told_by(file: Path) -> list[dict[str, Any]]:
-    """The events of a worker so far; each is there whole or not at all."""
+def events_in(file: Path) -> list[dict[str, Any]]:
+    """The events in a worker's file so far; each line is there whole or not at all."""
     return [json.loads(line) for line in file.read_text().splitlines()]
 
 
 def _owned(events: Events) -> Iterator[frozenset[int]]:
-    """What a member had, at first and after each change."""
+    """What a member owned, at first and after each change."""
     owned = frozenset[int]()
     yield owned
     for event in events:

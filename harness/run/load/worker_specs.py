@@ -1,7 +1,7 @@
-"""What each worker is given: its SPEC.json, from scenario, run folder and nodes; pure.
+"""Builds each worker's SPEC.json from scenario, run folder and nodes; pure.
 
-A SPEC holds the whole workload beside what is one worker's own: every worker takes what it knows
-(workloads/worker.py).
+A SPEC holds the whole workload and what one worker has of its own; every worker takes the keys that
+it knows (workloads/worker.py).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Spec = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Specs:
-    """The SPECs of one run's workers; `leader` is that of the first partition, at the start."""
+    """The SPECs of one run's workers; `leader` leads the first partition at the start."""
 
     scenario: Scenario
     seed: int
@@ -38,7 +38,8 @@ class Specs:
     leader: str | None
 
     def of_load(self, limit_s: float) -> Iterator[tuple[WorkerKind, Spec]]:
-        """One for each worker that the scenario asks for; each ends by itself after `limit_s`."""
+        """The SPEC of each worker that the scenario asks for; each ends by itself after
+        `limit_s`."""
         senders = 0
         for name, count in asked_for(self.scenario.workload).items():
             for number in range(count):
@@ -46,13 +47,15 @@ class Specs:
                 senders += KINDS[name].sends
 
     def of_final_read(self, limit_s: float) -> Spec:
-        """That of the reader after the load."""
+        """The SPEC of the reader after the load."""
         return self._of(FINAL_READ, 0, 0, limit_s)
 
     def _of(self, kind: WorkerKind, number: int, index: int, limit_s: float) -> Spec:
-        """That of the worker of this kind and number, which is the `index`th of all that send."""
+        """The SPEC of worker `number` of a kind; it is the `index`th of all that send."""
         work, topic = self.scenario.workload, self.scenario.topic
-        config = defaults.of_one(work.producer if kind.sends else work.consumer, index, number)
+        config = defaults.worker_config(
+            work.producer if kind.sends else work.consumer, index, number
+        )
         bootstrap = ",".join(node.endpoint for node in brokers(self.nodes))
         spec = {
             "run_id": self.folder.run_id,
@@ -71,7 +74,7 @@ class Specs:
         if kind.sends and kind.follows:
             spec["consumer_config"] = self._one_broker(number)
         if kind.sends and kind.member:
-            consumer = defaults.of_one(work.consumer, index, number)
+            consumer = defaults.worker_config(work.consumer, index, number)
             spec["consumer_config"] = {**consumer, "bootstrap.servers": bootstrap}
             spec["first_output"] = FIRST_OUTPUT
         if kind.member:
@@ -80,17 +83,17 @@ class Specs:
         return spec
 
     def _one_broker(self, number: int) -> dict[str, Any]:
-        """The configuration of a consumer that knows one broker only, which is not the leader, if
-        there is another."""
+        """The configuration of a consumer that knows a single broker: not the leader, if there is
+        another."""
         work, kafkas = self.scenario.workload, brokers(self.nodes)
         follower = next((node for node in kafkas if node.name != self.leader), kafkas[0])
         rack = {"client.rack": follower.name} if work.read_via == "follower" else {}
-        consumer = defaults.of_one(work.consumer, number, number)
+        consumer = defaults.worker_config(work.consumer, number, number)
         return {**consumer, "bootstrap.servers": follower.endpoint, **rack}
 
 
 def flush_s(scenario: Scenario) -> float:
-    """As long as a send may take, so that each one's end is seen."""
+    """How long a send may take, so that the end of each is seen."""
     return float(scenario.workload.producer.get("message.timeout.ms", 30000)) / 1000 + 5
 
 

@@ -1,9 +1,9 @@
-"""The workers of a run: started, awaited, counted and ended by the harness, never imported.
+"""Starts, awaits, counts and ends the workers of a run; never imports them.
 
-Each is `python -P -m workloads.<module> SPEC.json` in the clients' place of the cluster. What lets
-its clients into the cluster is no part of SPEC.json, and the first line of its input. It prints a
-`ready` line, begins at the line `go`, keeps a progress page (docs/history.md) and ends by itself,
-at SIGTERM or at its limit.
+Each is `python -P -m workloads.<module> SPEC.json` in the clients' place of the cluster. Its
+private settings, which let it into the cluster, are not in SPEC.json but in the first line of its
+input. It prints a `ready` line, begins at the line `go`, keeps a progress page (docs/history.md)
+and ends by itself, at SIGTERM or at its limit.
 
 A worker that a fault ended may get a successor in its *place*: producer-0, then producer-0-2.
 """
@@ -42,8 +42,8 @@ class Worker:
     progress: Progress
     log: Path
     spec: Mapping[str, Any]
-    meant: bool = False  # whether a fault was to end it
-    released: bool = False  # whether it was let begin
+    fault_ended: bool = False  # a fault was to end it
+    released: bool = False  # it was let begin
     messages: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -58,7 +58,7 @@ class Worker:
         self.process.stdin.flush()
 
     def is_ready(self) -> bool:
-        """Whether it has said that it is; ClusterError when it died instead."""
+        """Whether it has printed `ready`; ClusterError when it died instead."""
         if any(line.get("event") == "ready" for line in self.messages):
             return True
         if self.process.poll() is not None:
@@ -79,18 +79,18 @@ class Worker:
 
     @property
     def events(self) -> Path:
-        """The file of what it tells."""
+        """The file of its events."""
         return Path(self.spec["history"]) / f"{self.name}.jsonl"
 
     @property
     def dies(self) -> str:
-        """Where the scenario lets it end itself; empty: nowhere."""
+        """The point at which the scenario lets it end itself; empty: none."""
         return str(self.spec.get("dies") or "")
 
     def died_as_planned(self) -> bool:
-        """Whether it has ended itself where it was to."""
+        """Whether it ended itself at that point."""
         killed = self.process.poll() == -signal.SIGKILL
-        return bool(self.dies) and killed and not self.meant
+        return bool(self.dies) and killed and not self.fault_ended
 
     def as_record(self) -> WorkerRecord:
         """The worker as run.json holds it."""
@@ -112,7 +112,7 @@ class Worker:
 
 
 class Workers:
-    """All workers of the load; also what the nemesis sees and controls (a `SendCounts`)."""
+    """All workers of the load; what the nemesis sees and controls of them (a `SendCounts`)."""
 
     def __init__(self, workers: Sequence[Worker] = ()) -> None:
         self.ever = list(workers)  # successors after those whose place they take
@@ -125,27 +125,27 @@ class Workers:
 
     @property
     def producers(self) -> tuple[Worker, ...]:
-        """Those that send of themselves, and are the load."""
+        """The workers that send of themselves; they are the load."""
         return tuple(worker for worker in self.all if worker.kind.drives)
 
     @property
     def readers(self) -> tuple[Worker, ...]:
-        """Those that follow the log, each on its own."""
+        """The workers that follow the log, each on its own."""
         return tuple(worker for worker in self.all if worker.kind.follows)
 
     @property
     def members(self) -> tuple[Worker, ...]:
-        """Those that share the log as a group."""
+        """The workers that share the log as a group."""
         return tuple(worker for worker in self.all if worker.kind.member)
 
     @property
     def consumers(self) -> tuple[Worker, ...]:
-        """All others: they end when they have caught up."""
+        """All but the producers; they end when they have caught up."""
         return tuple(worker for worker in self.all if not worker.kind.drives)
 
     def successor_spec(self, worker: Worker) -> dict[str, Any]:
-        """What the SPEC of a worker's successor has of its own: the next name in its place and,
-        of one that sends, an index that nobody has had, for its values."""
+        """What a successor's SPEC has of its own: the next name in its place and, for a sender, an
+        index that no worker has had."""
         number = sum(other.first == worker.first for other in self.ever) + 1
         own: dict[str, Any] = {"process": f"{worker.first}-{number}", "first": worker.first}
         if worker.kind.sends:
@@ -179,7 +179,7 @@ class Workers:
         return sum(worker.progress.reads for worker in self.ever)
 
     def errors(self) -> int:
-        """Sends that ended otherwise than acknowledged, and client errors."""
+        """Sends that ended without an ack, and client errors."""
         return sum(w.progress.failed + w.progress.info + w.progress.errors for w in self.ever)
 
     def last_ack_ns(self) -> int:
@@ -188,10 +188,8 @@ class Workers:
         return max(times, default=0)
 
     def hold_after(self, rounds: int | None) -> None:
-        """Begin no send past this many, shared evenly; None: no limit.
-
-        What is sent in a place counts together, whichever of its workers sent it.
-        """
+        """Begin no send past this many, shared evenly; None: no limit. All workers of one place
+        count together."""
         self._rounds = rounds
         for worker in self.producers:
             share = None if rounds is None else rounds // len(self.producers)
@@ -200,8 +198,8 @@ class Workers:
             worker.progress.allow(None if share is None else max(0, share - before))
 
     def held(self, worker: Worker) -> bool:
-        """Whether nothing new can come to this worker until the load is let go on: a producer may
-        not send any more, or, for a reader, no producer may."""
+        """Whether nothing new can come to this worker while the load is paused: a producer may send
+        no more, or, for a reader, no producer may."""
         return all(
             0 <= w.progress.allowed <= w.progress.sends
             for w in self.producers
@@ -209,15 +207,18 @@ class Workers:
         )
 
     def producers_ended(self) -> bool:
-        """Whether every producer has ended, and none of them by a fault that will be healed."""
-        return all(worker.ended() and not worker.meant for worker in self.producers)
+        """Whether every producer has ended, and none by a fault that will be healed."""
+        return all(worker.ended() and not worker.fault_ended for worker in self.producers)
 
     def died(self) -> list[str]:
-        """Names and exit codes of workers that ended with an error, and were not to."""
+        """Names and exit codes of workers that ended with an error and were not to."""
         return [
             f"{w.name} (exit {w.process.returncode})"
             for w in self.ever
-            if w.ended() and w.process.returncode != 0 and not w.meant and not w.died_as_planned()
+            if w.ended()
+            and w.process.returncode != 0
+            and not w.fault_ended
+            and not w.died_as_planned()
         ]
 
     def end(self, workers: Sequence[Worker], timeout_s: float) -> None:
@@ -237,7 +238,7 @@ class Workers:
 
 
 def spawn(cluster: Cluster, *, kind: WorkerKind, spec: Mapping[str, Any], folder: Path) -> Worker:
-    """Start one worker; its SPEC and its stderr lie in `folder`."""
+    """Start one worker; `folder` gets its SPEC and its stderr."""
     name, module = spec["process"], kind.module
     spec_file = folder / f"{name}.json"
     spec = {**spec, "private": bool(client_settings(cluster))}
@@ -260,7 +261,7 @@ def spawn(cluster: Cluster, *, kind: WorkerKind, spec: Mapping[str, Any], folder
 
 
 def _send_private(process: subprocess.Popen[str], settings: Mapping[str, str]) -> None:
-    """Send a worker its private settings; one that has ended is noticed soon enough."""
+    """Send a worker its private settings; a worker that has already ended is noticed later."""
     assert process.stdin is not None
     with suppress(BrokenPipeError):
         process.stdin.write(json.dumps(dict(settings)) + "\n")

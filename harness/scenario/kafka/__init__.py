@@ -1,1 +1,1 @@
-"""Which Kafka a scenario runs, and what its keys mean there."""
+"""Decides which Kafka a scenario runs, and what its keys mean there."""

@@ -1,17 +1,18 @@
-"""Kafka's own keys in a scenario: refused where this release does not know them or their values.
+"""Checks Kafka's own keys in a scenario: refuses keys and values that this release does not know.
 
     cluster.server.num.partitons = 3     refused: did you mean num.partitions?
     cluster.server.num.io.threads = "x"  refused: not a value of type int in [1,...]
     cluster.server.linger.ms = 5         refused; passes if cluster.allow_keys names it
     cluster.server.my.plugin.key = 1     passes, with a note, beside metric.reporters = "my.A"
 
-A broker ignores a key that it does not know, and the run would be another experiment. So each key
-of [cluster.server], [cluster.zoo] and [topic.config] is one that the jars of the release know
-(harness.distribution.known_keys), wherever it was set: in the scenario, by --set, in a
-server.properties. What is within two edits of a known key is refused always, and so is what a
-client, a broker or a topic knows, alone or as the end of a longer key; any other passes where
-`cluster.allow_keys` names it, or where a class is configured that is not Kafka's own and may have
-its own keys. Where the release of a cluster is not that of the jars, a note says so.
+A broker ignores an unknown key, and the run would be another experiment. So the jars of the release
+must know each key of [cluster.server], [cluster.zoo] and [topic.config]
+(harness.distribution.known_keys), whether it comes from the scenario, from --set or from a
+server.properties. A key within two edits of a known one is always refused, and so is a key of a
+client, a broker or a topic in the wrong place, alone or as the end of a longer key. Any other
+unknown key passes if `cluster.allow_keys` names it, or if a class that is not Kafka's own is
+configured and may have its own keys. Where the cluster's release is not that of the jars, a note
+says so.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ Lines = Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """What is wrong with the keys, and what is to be said of them; a sentence each."""
+class KeyFindings:
+    """What is wrong with the keys, and notes on them; a sentence each."""
 
     wrong: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -82,17 +83,17 @@ class Release:
 def release_on(
     backend: Backend, scenario: Scenario, home: Callable[[], KafkaHome], *, needed: bool = True
 ) -> Release:
-    """The Kafka that a scenario runs with on that backend. `home`: the jars to ask."""
+    """The Kafka that a scenario runs with on that backend. `home`: finds the jars to ask."""
     if not needed:
         return Release(known=None)
     try:
         if why := _other_release(backend, scenario):
             return Release(known=None, why=why)
-        found = home()
-        known = known_keys(found, find_java)
+        jars = home()
+        known = known_keys(jars, find_java)
     except (ClusterError, HostError) as error:
         return Release(known=None, why=str(error))
-    return Release(known=known, home=found if backend.image is None else None)
+    return Release(known=known, home=jars if backend.image is None else None)
 
 
 def has_keys(scenario: Scenario) -> bool:
@@ -100,17 +101,17 @@ def has_keys(scenario: Scenario) -> bool:
     return any(_settings(scenario).values())
 
 
-def check_keys(scenario: Scenario, release: Release, lines: Lines) -> Found:
-    """What is to be said of a scenario's keys and values with that Kafka."""
+def check_keys(scenario: Scenario, release: Release, lines: Lines) -> KeyFindings:
+    """The findings on a scenario's keys and values with that Kafka."""
     used = [name for name, settings in _settings(scenario).items() if settings]
     if not used:
-        return Found()
+        return KeyFindings()
     if release.known is None:
-        told = ", ".join(used)
-        return Found(
-            notes=(f"the keys of {told} were not checked for typing errors: {release.why}",)
+        names = ", ".join(used)
+        return KeyFindings(
+            notes=(f"the keys of {names} were not checked for typing errors: {release.why}",)
         )
-    return found_in(_sections(scenario, release), scenario.cluster.allow_keys, lines)
+    return key_findings(_sections(scenario, release), scenario.cluster.allow_keys, lines)
 
 
 def _other_release(backend: Backend, scenario: Scenario) -> str | None:
@@ -131,9 +132,9 @@ def _line_of(scenario: Scenario) -> str:
 
 
 def other_kafka(backend: Backend, scenario: Scenario) -> str | None:
-    """Why that backend's containers are not the Kafka that a scenario names, or cannot keep their
-    metadata as it wants, with the remedy; None where they can, or the image's name does not tell.
-    """
+    """Why that backend's containers do not run the Kafka that a scenario names, or cannot keep its
+    metadata as the scenario wants, with the remedy; None if they do, or if the image's name does
+    not say."""
     cluster = scenario.cluster
     if backend.image is None:
         return None
@@ -141,23 +142,25 @@ def other_kafka(backend: Backend, scenario: Scenario) -> str | None:
         image = backend.image(scenario)
     except ClusterError:  # whoever starts it says so
         return None
-    there = line_in(image)
-    if there in (None, _line_of(scenario)):
+    line = line_in(image)
+    if line in (None, _line_of(scenario)):
         return None
     if not cluster.kafka:  # it runs what the image has
-        impossible = cannot_be(there, cluster.kept_by, cluster.voters)
-        return impossible and f'the image {image} is Kafka {there}: set cluster.kafka = "{there}"'
+        impossible = cannot_be(line, cluster.kept_by, cluster.voters)
+        return impossible and f'the image {image} is Kafka {line}: set cluster.kafka = "{line}"'
     return (
-        f'cluster.kafka is "{cluster.kafka}", and the image {image} is Kafka {there}: make one '
+        f'cluster.kafka is "{cluster.kafka}", and the image {image} is Kafka {line}: make one '
         f"with `kafka-harness image --kafka {cluster.release}` and name it in "
         "backend.docker.image or in the manifests of backend.kubernetes.manifests"
     )
 
 
-def found_in(sections: tuple[Section, ...], allowed: tuple[str, ...], lines: Lines) -> Found:
-    """What these sections have that their Kafka does not know."""
+def key_findings(
+    sections: tuple[Section, ...], allowed: tuple[str, ...], lines: Lines
+) -> KeyFindings:
+    """The findings on these sections' keys and values."""
     wrong, notes = [], []
-    everyones = {key for section in sections for key in section.known}
+    all_keys = {key for section in sections for key in section.known}
     for section in sections:
         if not section.known and section.settings:
             notes.append(f"the keys of {section.name} were not checked: the jars do not name them")
@@ -165,17 +168,19 @@ def found_in(sections: tuple[Section, ...], allowed: tuple[str, ...], lines: Lin
         places = lines.get(section.name, {})
         plugin = foreign_class(section.settings)
         for key, value in section.settings.items():
-            told = places.get(key, f"{section.name}.{key}")
+            place = places.get(key, f"{section.name}.{key}")
             if is_known(key, section.known):
                 providers = () if key in places else _providers(section.settings)
-                wrong += [f"{told}{why}" for why in _of_value(section, key, value, providers)]
+                wrong += [
+                    f"{place}{why}" for why in _value_problems(section, key, value, providers)
+                ]
                 continue
-            passes = key in allowed or (plugin is not None and may_be_a_plugins(key, everyones))
+            passes = key in allowed or (plugin is not None and may_be_a_plugins(key, all_keys))
             if why := _refusal(section, key, sections, passes=passes, in_file=key in places):
-                wrong.append(f"{told} is not {section.whose}{why}")
+                wrong.append(f"{place} is not {section.whose}{why}")
             elif key not in allowed:
-                notes.append(f"{told} is not {section.whose}, taken for one of {plugin}")
-    return Found(wrong=tuple(wrong), notes=tuple(notes))
+                notes.append(f"{place} is not {section.whose}, taken for one of {plugin}")
+    return KeyFindings(wrong=tuple(wrong), notes=tuple(notes))
 
 
 def _providers(settings: Mapping[str, Any]) -> list[str]:
@@ -183,7 +188,9 @@ def _providers(settings: Mapping[str, Any]) -> list[str]:
     return [name.strip() for name in str(settings.get("config.providers", "")).split(",")]
 
 
-def _of_value(section: Section, key: str, value: Any, providers: Collection[str]) -> Iterable[str]:
+def _value_problems(
+    section: Section, key: str, value: Any, providers: Collection[str]
+) -> Iterable[str]:
     """What is wrong with a known key's value."""
     text, documented = kafka_text(value), section.known.get(key)
     if is_provided(text, providers):
@@ -200,8 +207,8 @@ def _of_value(section: Section, key: str, value: Any, providers: Collection[str]
 def _refusal(
     section: Section, key: str, sections: tuple[Section, ...], *, passes: bool, in_file: bool
 ) -> str | None:
-    """How an unknown key is refused; None where it passes."""
-    if right := slip(key, {each for each in section.known if not each.endswith(".")}):
+    """Why an unknown key is refused; None if it passes."""
+    if right := slip(key, {known for known in section.known if not known.endswith(".")}):
         return f": did you mean {'' if in_file else f'{section.name}.'}{right}?"
     if passes:
         return None
@@ -232,7 +239,7 @@ def _settings(scenario: Scenario) -> dict[str, Mapping[str, Any]]:
 
 
 def _sections(scenario: Scenario, release: Release) -> tuple[Section, ...]:
-    """Without keys of the other mode: that they do nothing is what is told of them."""
+    """The sections without keys of the other mode, which have a note of their own."""
     known, mode = release.known, mode_of(scenario.cluster)
     assert known is not None
     of_brokers = (f"a broker's key of Kafka {known.kafka}", known.server)

@@ -1,8 +1,8 @@
-"""Brokers' keys that count in one of Kafka's two ways to keep its metadata alone, and with KRaft in
-the brokers' file or in the controllers' alone.
+"""Says which brokers' keys count in one of Kafka's metadata modes only, and with KRaft in the
+brokers' file or the controllers' only.
 
-    broker.session.timeout.ms     KRaft's: in a cluster with ZooKeeper it does nothing; and the
-                                  controllers', who end sessions
+    broker.session.timeout.ms     KRaft's, where controllers end sessions; does nothing with
+                                  ZooKeeper
     zookeeper.session.timeout.ms  the other way round
 
 Source: Kafka 3.9's broker configurations; KIP-500, KIP-595, KIP-631, KIP-848, KIP-858, KIP-966.
@@ -22,7 +22,7 @@ UNCLEAN, MINIMUM = "unclean.leader.election.enable", "min.insync.replicas"
 Mode = Literal["zookeeper", "kraft"]
 
 _NAMES = {"zookeeper": "ZooKeeper", "kraft": "KRaft"}
-# One that ends in a dot stands for all that begin so.
+# A final dot stands for all keys that begin so.
 ONLY: dict[Mode, tuple[str, ...]] = {
     "kraft": (
         "broker.heartbeat.interval.ms",
@@ -70,8 +70,8 @@ def without_effect(key: str, mode: Mode) -> str | None:
 
 
 def counts_in(section: str, key: str, cluster: ClusterPart) -> bool:
-    """Whether a key counts in that section, of those of [cluster] with brokers' keys: controllers
-    that are nodes of their own look at their own file."""
+    """Whether a key counts in that section of [cluster]: controllers that are nodes of their own
+    read their own file only."""
     if section == "server" or cluster.kept_by != "kraft":
         return True
     if key in (UNCLEAN, KRAFTS_SESSION) or (key == MINIMUM and cluster.has_elr):
@@ -80,8 +80,8 @@ def counts_in(section: str, key: str, cluster: ClusterPart) -> bool:
 
 
 def group_problem(consumer: Mapping[str, Any], mode: Mode) -> str | None:
-    """Why no group could form with that consumer in a cluster of that mode, with the remedy
-    (KIP-848); None if one could."""
+    """Why no group can form with that consumer in that mode, with the remedy (KIP-848); None if one
+    can."""
     if mode == "kraft" or of_classic_protocol(consumer):
         return None
     return (

@@ -1,4 +1,4 @@
-"""What Kafka a scenario cannot have, and keys of [cluster] that it cannot have, with the remedy.
+"""Refuses Kafka releases and keys of [cluster] that a scenario cannot have, with the remedy.
 
 kafka = "2.8", metadata = "kraft"           KRaft came with 3.3
 [cluster.features] with 3.7                 levels can be named from 3.9 on
@@ -17,7 +17,7 @@ from harness.scenario.kafka.modes import mode_of, without_effect
 
 
 def release_problems(cluster: ClusterPart) -> Iterator[str]:
-    """What this Kafka cannot be, and keys that the harness sets or that do nothing with it."""
+    """Impossible releases, and keys that the harness sets or that do nothing."""
     if why := cannot_be(cluster.release, cluster.kept_by, cluster.voters):
         yield f"cluster.kafka: {why}"
     elif not cluster.has_zookeeper and (why := without_feature(cluster.release, cluster.features)):

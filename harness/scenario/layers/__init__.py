@@ -1,1 +1,1 @@
-"""A scenario, the user's own files and --set: read, and laid over each other."""
+"""Reads a scenario, the user's own files and --set, and lays them over each other."""

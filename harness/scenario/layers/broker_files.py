@@ -1,13 +1,13 @@
-"""A user's own server.properties and topic configuration: what the brokers and the topic get.
+"""Reads a user's server.properties and topic configuration: what the brokers and the topic get.
 
     num.io.threads=4                 passes
     listeners=..., log.dirs=...      left out: one note names all such keys, and never a value
     metric.reporters=com.acme.R      left out where no jar has that class: no broker would start
-    process.roles=broker             without effect in a cluster with ZooKeeper: a note; with KRaft
-                                     the harness's, as the quorum's keys are, and the file is the
-                                     brokers' alone: [cluster.broker]
+    process.roles=broker             with ZooKeeper: no effect, and a note; with KRaft the harness
+                                     sets it and the quorum's keys, and the file is the brokers'
+                                     only: [cluster.broker]
 
-Whether Kafka knows a key is asked with those of the scenario (harness.scenario.kafka.keys).
+Whether Kafka knows a key is checked together with the scenario's (harness.scenario.kafka.keys).
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ _NO_MOVE = "there is no KRaft to move to"
 _OTHERS = "Confluent's own, which Apache Kafka does not have"
 _TIERED, _TIERS = "remote.log.", "remote.log.storage.manager.class.name"
 _NO_TIERS = "tiered storage, for which there is no class"
-# What a resource of a topic has in front of its own keys, and what a scenario calls it.
+# Keys of a Strimzi topic besides its config -> the scenario's keys.
 _NUMBERS = {PARTITIONS: "partitions", REPLICAS: "replication_factor"}
-# What a user may not set, with the reason; one that ends in a dot stands for all that begin so.
+# Keys that a user may not set, with the reason; a final dot stands for all keys that begin so.
 _LEFT_OUT = {
     **dict.fromkeys(OWNED_BY_HARNESS["server"], _OWN_ADDRESS),
     **dict.fromkeys(("advertised.", "log.dir", "broker.id.generation.enable"), _OWN_ADDRESS),
-    # Which Kafka had until 3.0.
+    # Kafka had these until 3.0.
     **dict.fromkeys(("host.name", "port"), _OWN_ADDRESS),
     "broker.rack": "one broker's own: each has a rack of its own, or cluster.racks says which",
     **dict.fromkeys(
@@ -71,7 +71,7 @@ _LEFT_OUT = {
 }
 
 
-# And what is the harness's with KRaft alone.
+# Further keys that the harness owns with KRaft.
 _KRAFTS = {
     **dict.fromkeys(OWNED_BY_HARNESS["kraft"], _OWN_ADDRESS),
     "controller.quorum.": _OWN_ADDRESS,
@@ -79,7 +79,7 @@ _KRAFTS = {
 
 
 _ROLES: Final = "process.roles"
-# Whose settings a server.properties has, by the section of [cluster] that they go into.
+# The section of [cluster] for the settings of a server.properties.
 Section = Literal["server", "broker", "controller"]
 
 
@@ -90,14 +90,14 @@ class BrokerFile:
     section: Section = "server"
     settings: Mapping[str, str] = field(default_factory=dict)
     lines: Mapping[str, str] = field(default_factory=dict)  # key -> "FILE, line N"
-    told: Mapping[str, str] = field(default_factory=dict)  # key -> "FILE, line N: NAME (KEY)"
+    labels: Mapping[str, str] = field(default_factory=dict)  # key -> "FILE, line N: NAME (KEY)"
     notes: tuple[str, ...] = ()
     wrong: Mapping[str, str] = field(default_factory=dict)  # key -> why its line cannot be used
 
 
 def mode_of_file(path: Path | None, release: str) -> Metadata | None:
-    """Where the brokers of a server.properties keep their metadata, by its process.roles; None
-    where it has none, or where the release cannot be run so. Raises ConfigFileError."""
+    """Where the brokers of a server.properties keep their metadata, by its process.roles; None if
+    it has none, or if the release cannot run so. Raises ConfigFileError."""
     roles = frozenset() if path is None else _roles_of(_read(path))
     if not roles:
         return None
@@ -110,12 +110,12 @@ def _read(path: Path) -> FileSettings:
 
 
 def _roles_of(file: FileSettings) -> frozenset[str]:
-    told = [each.value for each in file.settings if each.key == _ROLES]
-    return frozenset(role.strip() for text in told for role in text.split(",") if role.strip())
+    values = [setting.value for setting in file.settings if setting.key == _ROLES]
+    return frozenset(role.strip() for text in values for role in text.split(",") if role.strip())
 
 
 def _section_of(roles: frozenset[str]) -> Section:
-    """Both roles', or nobody's that is told, is everybody's."""
+    """The section for a file of these roles; a file of both roles, or of none, is for all nodes."""
     if roles == {"broker"}:
         return "broker"
     return "controller" if roles == {"controller"} else "server"
@@ -129,8 +129,8 @@ def read_server_properties(
     mode: Mode = "zookeeper",
     lacks: Callable[[str], bool] = lambda _: False,
 ) -> BrokerFile:
-    """The file without what belongs to the harness, and without classes that no jar has and what
-    may be their keys; whether Kafka knows the other keys is not asked here.
+    """The file without what belongs to the harness, and without classes that no jar has and their
+    probable keys; does not check whether Kafka knows the other keys.
 
     `known`: the brokers' keys, where they are known; `others`: those of topics, too. `lacks`:
     whether it is known that no jar has a class. Raises ConfigFileError.
@@ -141,74 +141,73 @@ def read_server_properties(
     left_out: dict[str, str] = {}
     absent = []
     known = known or {}
-    for each in file.settings:
-        looked_for = is_class(each.key, known.get(each.key))
-        names = classes_in(each.key, each.value, is_known=looked_for)
+    for s in file.settings:
+        looked_for = is_class(s.key, known.get(s.key))
+        names = classes_in(s.key, s.value, is_known=looked_for)
         missing = [name for name in names if lacks(name)]
-        why = reason_for(each.key, harness_owns) or without_effect(each.key, mode)
-        if missing and each.key in known:
+        why = reason_for(s.key, harness_owns) or without_effect(s.key, mode)
+        if missing and s.key in known:
             absent += missing
             why = why or _NO_JAR
         if why:
-            left_out[each.key] = why
-    tiered = [each.key for each in file.settings if each.key.startswith(_TIERED)]
+            left_out[s.key] = why
+    tiered = [s.key for s in file.settings if s.key.startswith(_TIERED)]
     if tiered and (_TIERS not in tiered or left_out.get(_TIERS) == _NO_JAR):
         left_out |= {key: _NO_TIERS for key in tiered if key not in left_out}
-    kept = [each for each in file.settings if each.key not in left_out]
+    kept = [s for s in file.settings if s.key not in left_out]
     of_classes = [
-        each
-        for each in (kept if absent else ())
-        if not is_known(each.key, known) and may_be_a_plugins(each.key, others)
+        s
+        for s in (kept if absent else ())
+        if not is_known(s.key, known) and may_be_a_plugins(s.key, others)
     ]
     notes = [
-        f"{file.found(each)}: taken for a key of {absent[0]}, and left out with it"
-        for each in of_classes
+        f"{file.where(s)}: taken for a key of {absent[0]}, and left out with it" for s in of_classes
     ]
-    used = [_with_memory(each, notes) for each in kept if each not in of_classes]
+    used = [_with_memory(s, notes) for s in kept if s not in of_classes]
     if section != "server":
         notes.append(
             f"{file.path} is for the {section}s alone, as its {_ROLES} says: cluster.{section}"
         )
-    found = _used(file, used, [*left_out_note(file.path, left_out), *notes])
-    return replace(found, section=section)
+    file_settings = _broker_file(file, used, [*left_out_note(file.path, left_out), *notes])
+    return replace(file_settings, section=section)
 
 
 def _with_memory(setting: Setting, notes: list[str]) -> Setting:
-    """A setting as brokers of a run can have it, who have less memory than those of a team."""
+    """The setting, lowered to the memory of a run's brokers if it is too large."""
     large = setting.key == BUFFER and setting.value.isdecimal()
     if not (large and int(setting.value) > MOST_BUFFER):
         return setting
     notes.append(
-        f"{setting.told}={setting.value} is {MOST_BUFFER} here: a run's brokers have less memory"
+        f"{setting.label}={setting.value} is {MOST_BUFFER} here: a run's brokers have less memory"
     )
     return replace(setting, value=str(MOST_BUFFER))
 
 
 def read_topic_config(path: Path) -> BrokerFile:
-    """A topic's settings; of a resource of Strimzi `partitions` and `replicas`, too. Raises
+    """A topic's settings; from a Strimzi resource also `partitions` and `replicas`. Raises
     ConfigFileError."""
     file = read_config_file(path, "topic")
-    left_out = {each.key: _OTHERS for each in file.settings if each.key.startswith("confluent.")}
-    kept = [each for each in file.settings if each.key not in left_out]
-    found = _used(file, kept, left_out_note(file.path, left_out))
+    left_out = {s.key: _OTHERS for s in file.settings if s.key.startswith("confluent.")}
+    kept = [s for s in file.settings if s.key not in left_out]
+    file_settings = _broker_file(file, kept, left_out_note(file.path, left_out))
     wrong = {
-        _NUMBERS[each.key]: f"{file.found(each)} = {each.value}: not a whole number above 0"
-        for each in file.settings
-        if each.key in _NUMBERS and not (each.value.isdecimal() and int(each.value))
+        _NUMBERS[s.key]: f"{file.where(s)} = {s.value}: not a whole number above 0"
+        for s in file.settings
+        if s.key in _NUMBERS and not (s.value.isdecimal() and int(s.value))
     }
-    return replace(found, wrong={**found.wrong, **wrong})
+    return replace(file_settings, wrong={**file_settings.wrong, **wrong})
 
 
 def numbers_of(topic: BrokerFile) -> dict[str, str]:
-    """Scenario's key -> what the topic's file calls it, where it has it."""
+    """The scenario's key -> the key of the topic's file, for the numbers that the file has."""
     return {key: name for name, key in _NUMBERS.items() if name in topic.settings}
 
 
-def _used(file: FileSettings, used: list[Setting], notes: list[str]) -> BrokerFile:
+def _broker_file(file: FileSettings, used: list[Setting], notes: list[str]) -> BrokerFile:
     return BrokerFile(
-        settings={each.key: each.value for each in used},
-        lines={each.key: file.place(each) for each in used},
-        told={each.key: file.found(each) for each in used},
+        settings={s.key: s.value for s in used},
+        lines={s.key: file.place(s) for s in used},
+        labels={s.key: file.where(s) for s in used},
         notes=(
             *file.notes,
             *notes,
@@ -216,10 +215,6 @@ def _used(file: FileSettings, used: list[Setting], notes: list[str]) -> BrokerFi
         ),
         wrong={
             **dict(zip(file.wrong, file.wrong, strict=True)),
-            **{
-                each.key: f"{file.found(each)} = {each.value}: {each.problem}"
-                for each in used
-                if each.problem
-            },
+            **{s.key: f"{file.where(s)} = {s.value}: {s.problem}" for s in used if s.problem},
         },
     )

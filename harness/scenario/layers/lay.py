@@ -1,15 +1,15 @@
-"""A scenario, the user's own files and `--set`, laid over each other: what the run really has.
+"""Lays a scenario, the user's own files and `--set` over each other: what the run really has.
 
-    clients    the defaults of one client, the scenario's section (beside a file its times alone),
+    clients    the defaults of one client, the scenario's section (beside a file only its times),
                the file, --set            harness.clients.defaults
-    brokers    the harness's defaults, the scenario's, the file, --set; a file of KRaft's that is
-               one role's goes into [cluster.broker] or [cluster.controller]
+    brokers    the harness's defaults, the scenario's, the file, --set; a KRaft file of one role
+               goes into [cluster.broker] or [cluster.controller]
     topic      the scenario's, the topic's file, --set; unclean elections and min.insync.replicas of
                a broker's file win over the scenario's
 
-`origins` says of each key where its value comes from. A note tells what of the scenario was
-replaced, and which of its times were kept; another one which lines of a broker's file do nothing.
-Once a file has replaced something, what the scenario demands of its own clients is shown alone
+`origins` says where the value of each key comes from. Notes say what of the scenario was replaced,
+which of its times were kept, and which lines of a broker's file do nothing. Once a file has
+replaced something, the scenario's demands on its own clients are only shown
 (harness.model.sections.expect).
 """
 
@@ -31,7 +31,7 @@ from harness.clients.defaults import (
     ClientName,
     Layered,
     client_default,
-    layered,
+    layer_config,
 )
 from harness.clients.java_keys import ROLES, Role
 from harness.clients.user_file import ClientConfig
@@ -40,13 +40,13 @@ from harness.cluster.node_settings import defaults_of
 from harness.model.bounds import problem_of_producer
 from harness.model.kafka_text import kafka_text, same_text
 from harness.model.scenario import Scenario, ScenarioError, TopicPart, WorkloadPart
-from harness.model.sections.expect import parted
+from harness.model.sections.expect import split_demands
 from harness.model.worker_kinds import KINDS, asked_for
 from harness.scenario import file
 from harness.scenario.client_keys import with_lines
 from harness.scenario.kafka.modes import counts_in
 from harness.scenario.layers.broker_files import BrokerFile, numbers_of
-from harness.scenario.layers.topic_synonyms import DECISIVE, in_vain
+from harness.scenario.layers.topic_synonyms import DECISIVE, reasons_in_vain
 from harness.scenario.rules import OF_TRANSACTIONS, problems
 
 _INSTANCE, _TRANSACTIONAL = "group.instance.id", "transactional.id"
@@ -68,7 +68,7 @@ class Files:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Laid:
-    """What a run has."""
+    """The settings of a run, after all layers."""
 
     scenario: Scenario
     origins: Origins
@@ -76,38 +76,40 @@ class Laid:
     notes: tuple[str, ...]
 
 
-def lay(own: file.Opened, files: Files) -> Laid:
-    """What a run of that scenario with these files has. Raises ScenarioError."""
+def lay(own: file.Source, files: Files) -> Laid:
+    """The settings of a run of that scenario with these files. Raises ScenarioError."""
     tables, notes, replaced = with_broker_files(own, files)
     shape = own.shape(tables)
     clients = {role: _client(role, own, files, shape) for role in ROLES}
-    notes += [note for role in ROLES for note in _of_client(role, clients[role], files, own.which)]
+    notes += [
+        note for role in ROLES for note in _client_notes(role, clients[role], files, own.which)
+    ]
     config = {role: dict(clients[role].config) for role in ROLES}
-    notes += _with_instances(config["consumer"], shape.workload)
+    notes += _give_instances(config["consumer"], shape.workload)
     notes += _commits(clients["consumer"], files.clients.get("consumer"), shape.workload)
     tables["workload"] = {**tables["workload"], **config}
     shown: dict[str, str] = {}
-    replaced = replaced or any(each.replaced for each in clients.values())
+    replaced = replaced or any(client.replaced for client in clients.values())
     if files.paths:
         _, given = own.own_and_set("expect")
         tables["expect"], shown = _demands(tables, given, replaced=replaced)
-        notes += _of_demands(shown, own.which)
+        notes += _demand_notes(shown, own.which)
     origins: Origins = {
         **{role: dict(sorted(clients[role].layers.items())) for role in ROLES},
         **_origins_of_nodes(own, files, tables),
     }
     try:
-        scenario = file.checked(tables, own.path.name)
+        scenario = file.checked_scenario(tables, own.path.name)
     except ScenarioError as error:
-        told = str(error)
+        message = str(error)
         for role in ROLES:
-            told = with_lines(told, f"workload.{role}", config[role], origins[str(role)])
+            message = with_lines(message, f"workload.{role}", config[role], origins[str(role)])
         sections = ("cluster.server", f"cluster.{files.server.section}", "topic.config")
         for section in dict.fromkeys(sections):
             part, name = section.split(".")
             whose = "topic" if part == "topic" else name
-            told = with_lines(told, section, tables[part][name], origins[whose])
-        raise ScenarioError(told) from None
+            message = with_lines(message, section, tables[part][name], origins[whose])
+        raise ScenarioError(message) from None
     return Laid(
         scenario=scenario,
         origins=origins,
@@ -117,19 +119,19 @@ def lay(own: file.Opened, files: Files) -> Laid:
 
 
 def by_layer(origins: Mapping[str, str], config: Mapping[str, Any]) -> str:
-    """A section's settings, those of one layer together: `scenario: acks = 1; --set: …`."""
+    """A section's settings, grouped by layer: `scenario: acks = 1; --set: …`."""
     groups: dict[str, dict[str, Any]] = {}
     for key, origin in origins.items():
         groups.setdefault(origin, {})[key] = config[key]
-    return "; ".join(f"{origin}: {_listed(values)}" for origin, values in groups.items())
+    return "; ".join(f"{origin}: {_settings_text(values)}" for origin, values in groups.items())
 
 
 # Brokers and topic
 
 
-def with_broker_files(own: file.Opened, files: Files) -> tuple[dict[str, Any], list[str], bool]:
-    """A scenario's tables with a broker's and a topic's file between it and what is set; notes;
-    and whether something of the scenario was replaced."""
+def with_broker_files(own: file.Source, files: Files) -> tuple[dict[str, Any], list[str], bool]:
+    """A scenario's tables with a broker's and a topic's file between it and what is set; notes; and
+    whether something of the scenario was replaced."""
     whose, cluster = files.server.section, own.shape().cluster
     sections = ("cluster.server", f"cluster.{whose}", "topic.config")
     (server, set_server), (part, set_part), (config, set_config) = map(own.own_and_set, sections)
@@ -145,7 +147,7 @@ def with_broker_files(own: file.Opened, files: Files) -> tuple[dict[str, Any], l
         if key in counting and key in config and key not in of_topic and key not in set_config
     }
     notes = [
-        f"{'--set: ' + key if key in given else files.server.told[key]} = "
+        f"{'--set: ' + key if key in given else files.server.labels[key]} = "
         f"{kafka_text(value)} is the run's topic's, in place of the "
         f"scenario's topic.config.{key} = {kafka_text(config[key])}"
         for key, value in decisive.items()
@@ -158,7 +160,7 @@ def with_broker_files(own: file.Opened, files: Files) -> tuple[dict[str, Any], l
         "topic": {**_changed(config, of_topic), **_changed(topic, numbers)},
     }
     notes += [
-        f"{files.paths[whose]} replaces the scenario's {_listed(values)}"
+        f"{files.paths[whose]} replaces the scenario's {_settings_text(values)}"
         for whose, values in gone.items()
         if values
     ]
@@ -181,12 +183,12 @@ def with_broker_files(own: file.Opened, files: Files) -> tuple[dict[str, Any], l
     tables["cluster"] = {**dict(tables.get("cluster") or {}), **nodes}
     tables["topic"] = {**of_topic_itself, "config": topics}
     has = {**_NEW_TOPIC, **of_topic_itself, **topics}
-    brokers = {**_ours(own), **nodes["server"], **nodes[whose]}
-    notes += _in_vain(replace(files.server, settings=counting), has, brokers, decisive)
+    brokers = {**_harness_defaults(own), **nodes["server"], **nodes[whose]}
+    notes += _no_effect_notes(replace(files.server, settings=counting), has, brokers, decisive)
     return tables, notes, bool(decisive or any(gone.values()))
 
 
-def _in_vain(
+def _no_effect_notes(
     server: BrokerFile,
     topic: Mapping[str, Any],
     brokers: Mapping[str, Any],
@@ -195,25 +197,25 @@ def _in_vain(
     for key, value in server.settings.items():
         if key in DECISIVE and key in topic and key not in decisive:
             yield (
-                f"{server.told[key]} does nothing to the run's topic, which has "
+                f"{server.labels[key]} does nothing to the run's topic, which has "
                 f"{kafka_text(topic[key])} by the topic's file or --set"
             )
-        for why in in_vain(key, value, topic, brokers):
-            yield f"{server.told[key]} does nothing: {why}"
+        for why in reasons_in_vain(key, value, topic, brokers):
+            yield f"{server.labels[key]} does nothing: {why}"
 
 
-def _ours(own: file.Opened) -> Mapping[str, Any]:
-    """What brokers of this cluster have from the harness."""
+def _harness_defaults(own: file.Source) -> Mapping[str, Any]:
+    """The settings that the harness gives brokers of this cluster."""
     return defaults_of(own.shape().cluster.metadata)
 
 
-def _origins_of_nodes(opened: file.Opened, files: Files, tables: Mapping[str, Any]) -> Origins:
-    """Where the nodes' and the topic's settings come from."""
-    found: Origins = {}
+def _origins_of_nodes(opened: file.Source, files: Files, tables: Mapping[str, Any]) -> Origins:
+    """Where the settings of the nodes and the topic come from."""
+    by_section: Origins = {}
     section, cluster = files.server.section, opened.shape().cluster
-    given = [opened.own_and_set(f"cluster.{each}")[1] for each in ("server", section)]
+    given = [opened.own_and_set(f"cluster.{name}")[1] for name in ("server", section)]
     decisive = {
-        key: SET if any(key in each for each in given) else Path(line).name
+        key: SET if any(key in settings for settings in given) else Path(line).name
         for key, line in files.server.lines.items()
         if key in DECISIVE and counts_in(section, key, cluster)
     }
@@ -222,7 +224,7 @@ def _origins_of_nodes(opened: file.Opened, files: Files, tables: Mapping[str, An
         own, set_ = opened.own_and_set(path)
         now = tables["topic"]["config"] if whose == "topic" else tables["cluster"].get(whose, own)
         of_file = {"topic": files.topic.lines, section: files.server.lines}.get(whose, {})
-        ours = _ours(opened) if whose == "server" else {}
+        ours = _harness_defaults(opened) if whose == "server" else {}
         origins = {
             **dict.fromkeys(ours, HARNESS),
             **dict.fromkeys((key for key in own if key in now), SCENARIO),
@@ -231,50 +233,52 @@ def _origins_of_nodes(opened: file.Opened, files: Files, tables: Mapping[str, An
             **{key: Path(line).name for key, line in of_file.items() if key in now},
             **dict.fromkeys(set_, SET),
         }
-        found[whose] = dict(sorted(origins.items()))
-    return {whose: of for whose, of in found.items() if of or whose in ("server", "topic", "zoo")}
+        by_section[whose] = dict(sorted(origins.items()))
+    return {
+        whose: of for whose, of in by_section.items() if of or whose in ("server", "topic", "zoo")
+    }
 
 
 # Clients
 
 
-def _client(role: Role, opened: file.Opened, files: Files, shape: Scenario) -> Layered:
-    """A client's configuration from all its layers. Raises ScenarioError for settings that promises
-    depend on and that cannot be understood."""
+def _client(role: Role, opened: file.Source, files: Files, shape: Scenario) -> Layered:
+    """A client's configuration from all its layers. Raises ScenarioError for unclear settings that
+    promises depend on."""
     own, given = opened.own_and_set(f"workload.{role}")
     of_file = files.clients.get(role)
-    told: ClientName = shape.workload.client_defaults or JAVA
+    client_name: ClientName = shape.workload.client_defaults or JAVA
     asked = {**own, **given} if of_file is None else given
     if role == "producer" and (why := problem_of_producer(asked)):
         raise ScenarioError(f"{shape.name}: workload.producer.{why}")
-    return layered(
+    return layer_config(
         role,
         Asked(
             scenario=own,
             file=None if of_file is None else of_file.config,
             lines={} if of_file is None else of_file.lines,
             set=given,
-            client=told if of_file is None else of_file.client,
+            client=client_name if of_file is None else of_file.client,
             transactional=_needs_transactions(shape),
         ),
     )
 
 
 def _needs_transactions(scenario: Scenario) -> bool:
-    """Whether what is demanded, how a group commits, or an abort wants a transactional.id."""
+    """Whether a demand, the group's commits, or an abort needs a transactional.id."""
     work = scenario.workload
     aborts = work.transaction_abort_every or work.transaction_abort_share
     return bool(OF_TRANSACTIONS & scenario.expect.keys() or work.commit == "transaction" or aborts)
 
 
-def _of_client(role: Role, client: Layered, files: Files, which: str) -> Iterator[str]:
+def _client_notes(role: Role, client: Layered, files: Files, which: str) -> Iterator[str]:
     """What of the scenario a client's file replaced, and what was kept."""
     of_file = files.clients.get(role)
     if of_file is None:
         return
-    told = []
+    parts = []
     if client.replaced:
-        told.append(f"replaced are {_listed(client.replaced)}")
+        parts.append(f"replaced are {_settings_text(client.replaced)}")
     kept = [
         f"{key} = {kafka_text(value)} ({CLIENTS[of_file.client]}: "
         f"{client_default(role, key, of_file.client)})"
@@ -282,12 +286,12 @@ def _of_client(role: Role, client: Layered, files: Files, which: str) -> Iterato
         if key != _TRANSACTIONAL
     ]
     if kept:
-        told.append(f"kept, so that the run stays as short as it was made, are {', '.join(kept)}")
+        parts.append(f"kept, so that the run stays as short as it was made, are {', '.join(kept)}")
     if _TRANSACTIONAL in client.kept:
-        told.append(f"{_TRANSACTIONAL} stays, since the scenario needs transactions")
-    if told:
+        parts.append(f"{_TRANSACTIONAL} stays, since the scenario needs transactions")
+    if parts:
         place = f"[workload.{role}] of {which}"
-        yield f"{files.paths[role]} takes the place of {place}: {'; '.join(told)}"
+        yield f"{files.paths[role]} takes the place of {place}: {'; '.join(parts)}"
     for key, other in client.fitted.items():
         asked = of_file.config.get(key, "")
         yield (
@@ -300,44 +304,44 @@ def _of_client(role: Role, client: Layered, files: Files, which: str) -> Iterato
 def _demands(
     tables: Mapping[str, Any], given: Mapping[str, str], *, replaced: bool
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """The demands that are judged, and those that are shown alone: what cannot be demanded of
-    these clients, and, once something was replaced, that something must happen."""
-    own = file.shaped({**tables, "expect": tables.get("expect", {})}).expect
+    """The demands that are judged, and those that are only shown: those that these clients cannot
+    meet and, once something was replaced, those that something must happen."""
+    own = file.parse_tables({**tables, "expect": tables.get("expect", {})}).expect
     stay, shown = {key: text for key, text in own.items() if key not in given}, dict[str, str]()
     if replaced:
-        stay, shown = parted(stay)
-    without = problems(file.shaped({**tables, "expect": {}}))
+        stay, shown = split_demands(stay)
+    without = problems(file.parse_tables({**tables, "expect": {}}))
     for name, text in list(stay.items()):
-        alone = file.shaped({**tables, "expect": {name: text}})
+        alone = file.parse_tables({**tables, "expect": {name: text}})
         if set(problems(alone)) - {*without}:
             shown[name] = stay.pop(name)
     return {**stay, **given}, shown
 
 
-def _of_demands(shown: Mapping[str, str], which: str) -> Iterator[str]:
+def _demand_notes(shown: Mapping[str, str], which: str) -> Iterator[str]:
     if shown:
-        told = ", ".join(f'{name} = "{text}"' for name, text in shown.items())
+        demands = ", ".join(f'{name} = "{text}"' for name, text in shown.items())
         yield (
-            f"{which} demands {told} of its own configuration, and this one is yours: that is "
+            f"{which} demands {demands} of its own configuration, and this one is yours: that is "
             "shown, not judged; --set expect.NAME=… demands it of yours"
         )
 
 
-def _with_instances(consumer: dict[str, Any], work: WorkloadPart) -> Iterator[str]:
-    """A group.instance.id of its own for each of several members (KIP-345)."""
+def _give_instances(consumer: dict[str, Any], work: WorkloadPart) -> Iterator[str]:
+    """Give each of several members a group.instance.id of its own (KIP-345)."""
     members = max((n for name, n in asked_for(work).items() if KINDS[name].member), default=0)
-    told = str(consumer.get(_INSTANCE) or "")
-    if members > 1 and told and INDEX not in told:
-        consumer[_INSTANCE] = f"{told}-{INDEX}"
+    instance = str(consumer.get(_INSTANCE) or "")
+    if members > 1 and instance and INDEX not in instance:
+        consumer[_INSTANCE] = f"{instance}-{INDEX}"
         yield (
-            f"{_INSTANCE} = {told} would be that of all {members} members, and the brokers let "
-            f"in one of that name: each has its own, {told}-0 and so on"
+            f"{_INSTANCE} = {instance} would be that of all {members} members, and the brokers let "
+            f"in one of that name: each has its own, {instance}-0 and so on"
         )
 
 
 def _commits(client: Layered, of_file: ClientConfig | None, work: WorkloadPart) -> Iterator[str]:
-    """How the group commits, which workload.commit says. Raises ScenarioError where a file or
-    --set says otherwise."""
+    """A note that workload.commit decides how the group commits. Raises ScenarioError where a file
+    or --set contradicts it."""
     key, grouped = "enable.auto.commit", any(KINDS[name].member for name in asked_for(work))
     if not grouped:
         return
@@ -367,11 +371,11 @@ def _commits(client: Layered, of_file: ClientConfig | None, work: WorkloadPart) 
 
 
 def _changed(own: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """What of `own` has another value in `above`."""
+    """The settings of `own` that have another value in `above`."""
     return {k: v for k, v in own.items() if k in above and not same_text(v, above[k])}
 
 
-def _listed(settings: Mapping[str, Any]) -> str:
+def _settings_text(settings: Mapping[str, Any]) -> str:
     return ", ".join(f"{key} = {kafka_text(value)}" for key, value in settings.items())
 
 

@@ -1,6 +1,6 @@
-"""The user's own files, read and held against the Kafka that the run is of.
+"""Reads the user's own files, and checks them against the run's Kafka.
 
-All that is wrong with any of them, and with the scenario's own keys, is told at once.
+One error names all that is wrong with the files and with the scenario's own keys.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from harness.config_files.settings import ConfigFileError, listed
 from harness.model.client_settings import by_one_name
 from harness.model.scenario import ScenarioError
 from harness.scenario.client_keys import wrong_keys
-from harness.scenario.file import Opened
+from harness.scenario.file import Source
 from harness.scenario.kafka.keys import Release, check_keys
 from harness.scenario.kafka.modes import mode_of
 from harness.scenario.layers.broker_files import (
@@ -29,7 +29,7 @@ Paths = Mapping[str, Path]  # producer, consumer, server, topic: those that are 
 
 
 def read_files(
-    own: Opened, paths: Paths, release: Release, *, foreign: bool
+    own: Source, paths: Paths, release: Release, *, foreign: bool
 ) -> tuple[Files, tuple[str, ...]]:
     """The files of a run of that scenario, and notes on them. Raises ScenarioError."""
     shape = own.shape()
@@ -52,31 +52,37 @@ def read_files(
     server, topic = _of_nodes(own, paths, release, wrong)
     files = Files(clients=clients, paths=paths, server=server, topic=topic)
     with_files, _, _ = with_broker_files(own, files)
-    lines = {f"cluster.{server.section}": _not_set_of_nodes(own, server, server.told)}
-    # A broker's file says what the topic has of what decides losses, too.
-    decisive = {k: line for k, line in server.told.items() if k in DECISIVE}
-    lines["topic.config"] = _not_set(own, "topic.config", {**decisive, **topic.told})
-    found = check_keys(own.shape(with_files), release, lines)
+    lines = {f"cluster.{server.section}": _not_set_of_nodes(own, server, server.labels)}
+    # The topic takes its DECISIVE settings from a broker's file, too.
+    decisive = {k: line for k, line in server.labels.items() if k in DECISIVE}
+    lines["topic.config"] = _not_set(own, "topic.config", {**decisive, **topic.labels})
+    findings = check_keys(own.shape(with_files), release, lines)
     in_file = tuple(place for places in lines.values() for place in places.values())
-    known_as_wrong = tuple(
-        of.told[key] for of in (server, topic) for key in of.wrong if key in of.told
+    reported = tuple(
+        of.labels[key] for of in (server, topic) for key in of.wrong if key in of.labels
     )
     wrong += [
         sentence if sentence.startswith(in_file) else f"{own.which}: {sentence}"
-        for sentence in found.wrong
-        if not sentence.startswith(known_as_wrong)
+        for sentence in findings.wrong
+        if not sentence.startswith(reported)
     ]
     wrong += [f"{own.which}: {sentence}" for sentence in wrong_keys(shape)]
     if wrong:
         raise ScenarioError(listed(dict.fromkeys(wrong)))
     notes = [note for role in clients for note in clients[role].notes]
-    return files, (*notes, *server.notes, *topic.notes, *found.notes, *_unchecked(paths, release))
+    return files, (
+        *notes,
+        *server.notes,
+        *topic.notes,
+        *findings.notes,
+        *_unchecked(paths, release),
+    )
 
 
 def _of_nodes(
-    own: Opened, paths: Paths, release: Release, wrong: list[str]
+    own: Source, paths: Paths, release: Release, wrong: list[str]
 ) -> tuple[BrokerFile, BrokerFile]:
-    """A broker's and a topic's file; what is wrong with them is added to `wrong`."""
+    """A broker's and a topic's file; adds what is wrong with them to `wrong`."""
     server, topic = BrokerFile(), BrokerFile()
     try:
         if "server" in paths:
@@ -100,19 +106,19 @@ def _of_nodes(
     return server, topic
 
 
-def _not_set_of_nodes(own: Opened, file: BrokerFile, lines: Mapping[str, str]) -> dict[str, str]:
+def _not_set_of_nodes(own: Source, file: BrokerFile, lines: Mapping[str, str]) -> dict[str, str]:
     of_both = _not_set(own, "cluster.server", lines)
     return _not_set(own, f"cluster.{file.section}", of_both)
 
 
-def _not_set(own: Opened, section: str, lines: Mapping[str, str]) -> dict[str, str]:
-    """Where a file's keys stand that `--set` does not overrule."""
+def _not_set(own: Source, section: str, lines: Mapping[str, str]) -> dict[str, str]:
+    """The lines of the keys that `--set` does not overrule."""
     _, given = own.own_and_set(section)
     return {key: line for key, line in lines.items() if key not in given}
 
 
 def _unchecked(paths: Paths, release: Release) -> list[str]:
-    told = ", ".join(str(paths[role]) for role in ROLES if role in paths)
-    if not told or release.known is not None:
+    files = ", ".join(str(paths[role]) for role in ROLES if role in paths)
+    if not files or release.known is not None:
         return []
-    return [f"the values of {told} were not checked by what Kafka's jars say: {release.why}"]
+    return [f"the values of {files} were not checked by what Kafka's jars say: {release.why}"]

@@ -1,4 +1,4 @@
-"""What brokers' keys mean for the run's topic, which is made with settings of its own.
+"""Says what brokers' keys mean for the run's topic, which has settings of its own.
 
     unclean.leader.election.enable, min.insync.replicas   a file's win over [topic.config]
     log.segment.bytes beside topic.config.segment.bytes   no effect on the topic
@@ -16,10 +16,10 @@ from typing import Any, Final
 from harness.model.kafka_text import kafka_text
 from harness.scenario.kafka.modes import MINIMUM, UNCLEAN
 
-# What decides what a cluster loses: who brings a broker's file asks about these.
+# Keys that decide what a cluster loses; a broker's file means them for the topic, too.
 DECISIVE: Final = (UNCLEAN, MINIMUM)
 _HOURS, _MINUTES = 3_600_000, 60_000
-# A broker's key -> the topic's, and in how many of the topic's units the broker's counts.
+# A broker's key -> the topic's key, and the broker's unit in units of the topic's.
 _SYNONYMS: dict[str, tuple[str, int]] = {
     "compression.gzip.level": ("compression.gzip.level", 1),
     "compression.lz4.level": ("compression.lz4.level", 1),
@@ -56,7 +56,7 @@ _SYNONYMS: dict[str, tuple[str, int]] = {
     "log.segment.delete.delay.ms": ("file.delete.delay.ms", 1),
     "message.max.bytes": ("max.message.bytes", 1),
 }
-# What the run's topic is made with, whatever brokers have for new ones.
+# Brokers' defaults for new topics -> the scenario's key that the run's topic is made with.
 _OF_NEW_TOPICS = {
     "num.partitions": "partitions",
     "default.replication.factor": "replication_factor",
@@ -69,11 +69,11 @@ _FIRST_COUNTS = (
 )
 
 
-def in_vain(
+def reasons_in_vain(
     key: str, value: str, topic: Mapping[str, Any], server: Mapping[str, Any]
 ) -> Iterator[str]:
-    """Why a key of a broker's file does nothing to the run's topic, and what would; nothing where
-    it counts, or changes nothing. `topic`: its partitions and replication_factor, and its own
+    """Why a key of a broker's file has no effect on the run's topic, and what would; nothing if it
+    has one, or changes nothing. `topic`: its partitions and replication_factor, and its own
     settings; `server`: the brokers'."""
     name, unit = _SYNONYMS.get(key, (key, 1))
     own = f"--set topic.config.{name}={_times(value, unit)}"
@@ -86,7 +86,7 @@ def in_vain(
     else:
         for group in _FIRST_COUNTS:
             before = group[: group.index(key)] if key in group else ()
-            if first := next((each for each in before if each in server), None):
+            if first := next((earlier for earlier in before if earlier in server), None):
                 yield f"brokers go by {first} = {server[first]}; {own} would count"
 
 

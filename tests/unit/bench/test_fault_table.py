@@ -10,7 +10,7 @@ from bench import fault_table
 from harness.model.effects import Effects
 from harness.nemesis.verbs import VERBS
 from harness.scenario import file
-from harness.scenario.kafka.release import in_one_spelling
+from harness.scenario.kafka.release import normalize
 
 ZOOKEEPER, KRAFT = fault_table.KINDS
 EACH = pytest.mark.parametrize("kind", fault_table.KINDS, ids=lambda kind: kind.name)
@@ -69,7 +69,7 @@ def test_a_verb_is_tried_at_every_target_that_can_be(kind: fault_table.Kind) -> 
         if not wanted[verb]:
             continue
         tables = tomllib.loads(fault_table.text_of(kind, verb, wanted[verb], chosen, "any"))
-        made = file.checked(in_one_spelling(tables, {}).raw)
+        made = file.checked_scenario(normalize(tables, {}).raw)
         tried[verb] = [fault.target for fault in made.faults if fault.verb == verb]
 
     nowhere = {verb for verb, targets in wanted.items() if not targets}

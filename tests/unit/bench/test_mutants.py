@@ -85,7 +85,8 @@ def test_a_mutant_tells_what_changed() -> None:
     ("file", "folder"),
     [
         ("analysis/checks/loss.py", "tests/unit/analysis/checks"),
-        ("analysis/job/job.py", "tests/unit/analysis"),
+        ("analysis/anomalies.py", "tests/unit/analysis"),
+        ("analysis/job/job.py", "tests/unit/analysis/job"),
         ("analysis/nowhere/job.py", "tests/unit/analysis"),
         ("harness/history/sealing.py", "tests/unit/harness/history"),
         ("workloads/final_read.py", "tests/unit/workloads"),

@@ -16,8 +16,7 @@ from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPar
 
 from tests.support import worker_sessions
 from workloads import final_read
-from workloads.client.log_ends import Ends
-from workloads.final_read import EARLIEST, Asker
+from workloads.final_read import EARLIEST, Asker, Ends
 from workloads.worker import Session
 
 Answer = tuple[int, int, int] | None  # log start, committed and uncommitted end; None: no leader

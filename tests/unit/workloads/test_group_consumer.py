@@ -217,7 +217,7 @@ class Revoking:
 
     def poll(self, _: float) -> Message | None:
         if len(self.left) == 1 and self.worker is not None:
-            self.worker.member.revoked(cast(Any, self), [TopicPartition(TOPIC, 0)])
+            self.worker.member.on_revoke(cast(Any, self), [TopicPartition(TOPIC, 0)])
         return cast(Message, self.left.pop(0)) if self.left else None
 
     def consumer_group_metadata(self) -> bytes:

@@ -126,7 +126,7 @@ def test_before_partitions_go_what_was_processed_of_them_is_committed(made: Made
     case.worker.go_round()
     case.consumer.left = [FakeMessage(2), FakeMessage(3, partition=1)]
     gone = [TopicPartition(TOPIC, 0)]
-    case.consumer.between = lambda: case.worker.member.revoked(cast(Any, case.consumer), gone)
+    case.consumer.between = lambda: case.worker.member.on_revoke(cast(Any, case.consumer), gone)
     case.worker.go_round()
 
     assert [([(0, 2)], case.consumer.consumer_group_metadata())] == case.producer.handed_in
@@ -141,7 +141,7 @@ def test_with_partitions_that_are_lost_their_transaction_is_aborted(made: Made) 
     case = made(FakeMessage(0), FakeMessage(1))
     case.worker.go_round()
     gone = [TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)]
-    case.worker.member.lost(cast(Any, case.consumer), gone)
+    case.worker.member.on_lost(cast(Any, case.consumer), gone)
     case.worker.go_round()
 
     assert ["abort"] == case.producer.calls

@@ -13,7 +13,7 @@ from harness.waiting import wait_until
 from tests.support.log_segments import of_ours
 from tests.support.mock_kafka import END_TXN, FETCH, TOPIC, MockKafka
 from tests.support.worker_processes import LONG_S, Starter
-from workloads.client.membership import OUTSIDE, parsed
+from workloads.client.membership import OUTSIDE, parse_membership
 
 
 @pytest.fixture
@@ -178,10 +178,10 @@ def test_a_member_tells_its_generation(start: Starter, kafka: MockKafka) -> None
 )
 def test_metadata_of_another_form_tells_nothing(metadata: object) -> None:
     """A librdkafka to come may write it otherwise."""
-    assert parsed(metadata) == OUTSIDE
+    assert parse_membership(metadata) == OUTSIDE
 
 
 def test_metadata_is_generation_and_names() -> None:
     """As librdkafka 2 writes it; -1 is no generation."""
-    assert parsed(b"CGMDv2:\3\1\0\0g\0me\0\1") == (259, "me")
-    assert parsed(b"CGMDv2:\xff\xff\xff\xffg\0\0\1") == (-1, "")
+    assert parse_membership(b"CGMDv2:\3\1\0\0g\0me\0\1") == (259, "me")
+    assert parse_membership(b"CGMDv2:\xff\xff\xff\xffg\0\0\1") == (-1, "")

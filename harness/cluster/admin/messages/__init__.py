@@ -1,1 +1,1 @@
-"""What kafka-python's classes of messages are made of, for those that it does not have."""
+"""Definitions of messages that kafka-python does not have."""

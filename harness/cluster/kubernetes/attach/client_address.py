@@ -1,7 +1,7 @@
-"""By which address, and at which port, workers come to brokers' pods: asked of the pods.
+"""The address from which workers come to brokers' pods, and the port at which: found in the pods.
 
-A service or another machine may stand between, so that what this host knows of itself would name
-nobody there. Some connections are held to each broker; whoever has so many more in its pod is us.
+A service or another machine may be between, so this host's own address may be unknown there. So
+some connections are held to each broker; the address with that many more in its pod is ours.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from harness.cluster.nodes import ClusterError, Node
 from harness.waiting import WaitTimeout, wait_until
 
-HELD, SEEN_LIMIT_S = 5, 20.0  # connections that are held to be told among others
+HELD, SEEN_LIMIT_S = 5, 20.0  # connections that are held, to be recognized among others
 SHOW = ("ss", "-tnH", "state", "established")
 
 Run = Callable[[Node, Sequence[str]], str]  # a command in a node's pod, and what it printed
@@ -50,7 +50,7 @@ def _end_of(node: Node, run: Run) -> End:
         for _ in range(HELD):
             held.enter_context(socket.create_connection(node.dial, timeout=10))
         try:
-            found = wait_until(
+            address = wait_until(
                 more,
                 timeout_s=SEEN_LIMIT_S,
                 what=f"the pod of {node.name} to see this host's connections",
@@ -58,12 +58,12 @@ def _end_of(node: Node, run: Run) -> End:
             )
         except WaitTimeout as error:
             raise ClusterError(str(error)) from None
-    assert found is not None
-    return found
+    assert address is not None
+    return address
 
 
 def ends_of(listing: str) -> Counter[End]:
     """How many connections there are by the other end's address and the own port (ss -tnH)."""
     own, other = r"\S*[\d.a-f]\]?:(\d+)", r"\[?(?:::ffff:)?([\d.]+|[\da-f:]+)\]?:\d+"
-    found = re.findall(rf"{own}\s+{other}\s*$", listing, re.MULTILINE)
-    return Counter((address, int(port)) for port, address in found)
+    pairs = re.findall(rf"{own}\s+{other}\s*$", listing, re.MULTILINE)
+    return Counter((address, int(port)) for port, address in pairs)

@@ -1,4 +1,4 @@
-"""Containers of ours in pods that are not: the harness's way in.
+"""The harness's ephemeral containers in pods that are not ours.
 
 They are ephemeral containers, put into a pod while it runs; nothing else of it changes. One of each
 kind that a run's faults need:
@@ -80,12 +80,12 @@ def put_into(api: Api, wanted: Mapping[str, Collection[Mapping[str, Any]]]) -> N
 
     Raises ClusterError.
     """
-    there = api.pods("")
+    pods = api.pods("")
     for pod, made in wanted.items():
-        known = there[pod].ephemeral if pod in there else {}
-        if new := [each for each in made if each["name"] not in known]:
+        known = pods[pod].ephemeral if pod in pods else {}
+        if new := [spec for spec in made if spec["name"] not in known]:
             api.put_into(pod, new)
-    names = {(pod, each["name"]) for pod, made in wanted.items() for each in made}
+    names = {(pod, spec["name"]) for pod, made in wanted.items() for spec in made}
     _await(api, names, begun=True)
 
 
@@ -98,7 +98,7 @@ def end(api: Api, prefix: str) -> None:
         try:
             api.run_in(pod, name, heartbeat.command("leave"))
         except ClusterError as error:
-            untold.append(str(error))  # the others are told all the same
+            untold.append(str(error))  # the others are ended all the same
     if untold:
         raise ClusterError(f"a container of the harness could not be stopped: {untold[0]}")
     _await(api, running, begun=False)
@@ -108,16 +108,16 @@ def _await(api: Api, names: Collection[tuple[str, str]], *, begun: bool) -> None
     """Until containers (pod, name) run, or have ended."""
 
     def settled() -> bool:
-        found = {(pod, name): container for pod, name, container in ours(api.pods(""))}
-        for (pod, name), container in found.items():
+        containers = {(pod, name): container for pod, name, container in ours(api.pods(""))}
+        for (pod, name), container in containers.items():
             if (pod, name) in names and begun and (container.trouble or container.code is not None):
                 why = container.trouble or f"it ended with exit code {container.code}"
                 raise ClusterError(
                     f"the container of the harness in pod {pod} is not running: {why}"
                 )
         if begun:
-            return all(key in found and found[key].running for key in names)
-        return not any(key in found and found[key].running for key in names)
+            return all(key in containers and containers[key].running for key in names)
+        return not any(key in containers and containers[key].running for key in names)
 
     limit_s = BEGIN_LIMIT_S if begun else END_LIMIT_S
     what = f"the harness's containers to {'run' if begun else 'end'}"
@@ -127,7 +127,7 @@ def _await(api: Api, names: Collection[tuple[str, str]], *, begun: bool) -> None
         raise ClusterError(str(error)) from None
 
 
-# What a killed harness has left
+# After a harness that was killed
 
 
 def heal(api: Api, prefix: str = PREFIX) -> list[str]:

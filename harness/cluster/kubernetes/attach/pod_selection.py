@@ -52,13 +52,13 @@ class FoundPods:
 
     def look(self) -> dict[str, Pod]:
         """Every node's pod now, those left out that are about to go."""
-        found, pods = dict[str, Pod](), self._selectors
+        by_name, pods = dict[str, Pod](), self._selectors
         for selector in filter(None, {pods.brokers, pods.zookeepers, pods.controllers}):
-            found |= self._api.pods(selector)
+            by_name |= self._api.pods(selector)
         return {
-            node: found[pod]
+            node: by_name[pod]
             for node, pod in self.names.items()
-            if pod in found and not found[pod].leaving
+            if pod in by_name and not by_name[pod].leaving
         }
 
     def check_data_outlive_pods(self) -> None:

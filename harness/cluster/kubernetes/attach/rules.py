@@ -28,7 +28,7 @@ from harness.model.scenario import FaultPart, Scenario
 WHERE = "backend.kubernetes.attach"
 
 
-# Who is who
+# Nodes and pods
 
 
 def numbered(pod: str) -> int:

@@ -177,8 +177,8 @@ class KubernetesCluster(Cluster):
 
     def machine(self, node: Node) -> str | None:
         """The machine that the node's pod is on."""
-        found = self._objects.pods().get(node.name)
-        return found.machine if found else None
+        pod = self._objects.pods().get(node.name)
+        return pod.machine if pod else None
 
     def cordon(self, machine: str) -> None:
         """In the name of the run's namespace, by which heal finds it."""

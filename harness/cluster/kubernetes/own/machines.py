@@ -1,6 +1,6 @@
-"""Machines, which Kubernetes calls nodes: taken out of use for pods, and given back.
+"""Cordons and uncordons machines, which Kubernetes calls nodes.
 
-A cordon bears the namespace of the run that has set it, so that nobody else's is ever taken away.
+A cordon bears the namespace of the run that has set it, so that no other one is removed.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class CordonedMachines:
     def ours(self) -> list[str]:
         """The machines that were cordoned in this namespace's name; none where we may not look."""
         return [
-            each.metadata.name
-            for each in self._api.machines()
-            if (each.metadata.annotations or {}).get(CORDONED) == self._api.namespace
+            machine.metadata.name
+            for machine in self._api.machines()
+            if (machine.metadata.annotations or {}).get(CORDONED) == self._api.namespace
         ]
 
     def _set(self, machine: str, *, by: str | None) -> None:

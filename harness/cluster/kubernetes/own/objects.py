@@ -67,11 +67,11 @@ class RunObjects:
 
     def pods(self) -> dict[str, Pod]:
         """Every node's pod now, those left out that are about to go."""
-        found = self.api.pods(self._selector)
+        pods = self.api.pods(self._selector)
         return {
             node.name: pod
             for node in self.nodes
-            if (pod := found.get(manifests.pod_name(node))) and not pod.leaving
+            if (pod := pods.get(manifests.pod_name(node))) and not pod.leaving
         }
 
     def all_have_addresses(self) -> bool:
@@ -94,11 +94,11 @@ class RunObjects:
         return ",".join(f"{key}={value}" for key, value in self.labels.items())
 
     def _node_ports(self) -> dict[str, int]:
-        found = self.api.node_ports(self._selector)
+        ports = self.api.node_ports(self._selector)
         return {
-            node.name: found[manifests.pod_name(node)]
+            node.name: ports[manifests.pod_name(node)]
             for node in self.nodes
-            if manifests.pod_name(node) in found
+            if manifests.pod_name(node) in ports
         }
 
 

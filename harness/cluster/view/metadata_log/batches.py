@@ -40,15 +40,15 @@ class Batch:
     def records(self) -> Iterator[tuple[int, Record]]:
         """Those that say something here, with their offsets. Raises Misread."""
         try:
-            for each in DefaultRecordBatch(self.data):
-                value = each.value or b""
+            for entry in DefaultRecordBatch(self.data):
+                value = entry.value or b""
                 record = (
-                    decoding.of_control(each.type, value)
+                    decoding.of_control(entry.type, value)
                     if self.control
                     else decoding.of_data(value)
                 )
                 if record is not None:
-                    yield each.offset, record
+                    yield entry.offset, record
         except Misread as error:
             raise Misread(f"offset {self.base_offset}: {error}") from None
         except Exception as error:  # of a codec that is not installed, for one

@@ -120,7 +120,7 @@ def leading(copies: Sequence[Copy], static: Sequence[Voter]) -> Copy | None:
 
     It is none to which most of its own voters are strangers: they had a leader without it.
     """
-    known = [
+    commits = [
         copy
         for copy in copies
         if copy.lineage
@@ -129,7 +129,7 @@ def leading(copies: Sequence[Copy], static: Sequence[Voter]) -> Copy | None:
             [other for other in copies if strangers(other.lineage, copy.lineage)],
         )
     ]
-    return max(known, key=lambda copy: copy.place, default=None)
+    return max(commits, key=lambda copy: copy.place, default=None)
 
 
 def committed(copies: Sequence[Copy], static: Sequence[Voter] = ()) -> Commit | None:
@@ -164,22 +164,22 @@ class Committed:
 
     def take(self, copies: Sequence[Copy], now_ns: int) -> Back | None:
         """Look at the copies as they are now; what went back, if anything did."""
-        found, known = committed(copies, self._static), self.commit
-        if known is None or (found is not None and follows(found.lineage, known.lineage)):
-            if found is not None and (known is None or found.place.end > known.place.end):
-                self._keep(found, now_ns)
+        newest, last = committed(copies, self._static), self.commit
+        if last is None or (newest is not None and follows(newest.lineage, last.lineage)):
+            if newest is not None and (last is None or newest.place.end > last.place.end):
+                self._keep(newest, now_ns)
             return None
         chosen = leading(copies, self._static)
-        newer = found is not None and found.place.epoch > known.place.epoch
-        if chosen is None or not (newer or self._contradicted(known, chosen, copies)):
+        newer = newest is not None and newest.place.epoch > last.place.epoch
+        if chosen is None or not (newer or self._contradicted(last, chosen, copies)):
             return None
-        kept = common_end(chosen.lineage, known.lineage)
-        if found is None or found.place.end < kept:
-            found = Commit(lineage=cut(chosen.lineage, kept), copy=chosen)
+        kept = common_end(chosen.lineage, last.lineage)
+        if newest is None or newest.place.end < kept:
+            newest = Commit(lineage=cut(chosen.lineage, kept), copy=chosen)
         seen_ns = next((ns for end, ns in self._seen if end > kept), now_ns)
         self._seen = [(end, ns) for end, ns in self._seen if end <= kept]
-        self._keep(found, now_ns)
-        return Back(was=known.place, kept=kept, now=found.place, seen_ns=seen_ns)
+        self._keep(newest, now_ns)
+        return Back(was=last.place, kept=kept, now=newest.place, seen_ns=seen_ns)
 
     def _keep(self, commit: Commit, now_ns: int) -> None:
         self.commit = commit if commit.lineage else None
@@ -213,10 +213,10 @@ def _on_most(
     """Up to where a majority has what the leading copy has, of the voters of each offset; `absent`
     is how much a voter without a copy has."""
     electorates = (Electorate(first=0, voters=tuple(static)), *chosen.electorates)
-    lasts = [each.first for each in electorates[1:]] + [chosen.place.end]
+    lasts = [electorate.first for electorate in electorates[1:]] + [chosen.place.end]
     ends = (
-        min(_median(chosen, each.voters, copies, absent), last)
-        for each, last in zip(electorates, lasts, strict=True)
+        min(_median(chosen, electorate.voters, copies, absent), last)
+        for electorate, last in zip(electorates, lasts, strict=True)
     )
     return max(ends)
 
@@ -230,9 +230,9 @@ def _median(chosen: Copy, voters: Sequence[Voter], copies: Sequence[Copy], absen
 def _in_snapshots(chosen: Copy, copies: Sequence[Copy]) -> int:
     """The end of the newest snapshot, on any disk, of what is in the leading copy."""
     ends = (
-        each.end
+        snapshot.end
         for copy in copies
-        for each in copy.snapshots
-        if each.end and common_end(behind(each), chosen.lineage) >= each.end
+        for snapshot in copy.snapshots
+        if snapshot.end and common_end(behind(snapshot), chosen.lineage) >= snapshot.end
     )
     return max(ends, default=0)

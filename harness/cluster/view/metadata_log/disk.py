@@ -107,7 +107,7 @@ class Disk:
 
     def snapshot(self, at: Place) -> list[tuple[int, Record]]:
         """The records of a snapshot. Raises OSError, Misread."""
-        return [each for batch in self._batches_of(at) for each in batch.records()]
+        return [record for batch in self._batches_of(at) for record in batch.records()]
 
     # Parts
 
@@ -122,7 +122,7 @@ class Disk:
 
     def _begun(self, bases: Sequence[int], snapshots: Sequence[Place]) -> _Known:
         start = bases[0] if bases else 0
-        before = [each for each in snapshots if each.end == start]
+        before = [snapshot for snapshot in snapshots if snapshot.end == start]
         return _Known(
             start=start,
             end=start,
@@ -163,7 +163,9 @@ class Disk:
     ) -> tuple[Electorate, ...]:
         """Those that the log names, and before them that of the newest snapshot, if any. Raises
         OSError, Misread."""
-        before = [each for each in snapshots if not logged or each.end <= logged[0].first]
+        before = [
+            snapshot for snapshot in snapshots if not logged or snapshot.end <= logged[0].first
+        ]
         if not before:
             return tuple(logged)
         at = before[-1]
@@ -206,7 +208,7 @@ def _append(known: _Known, added: Sequence[Batch]) -> bool:
 def _directory(data: Path) -> UUID | None:
     """The id of the disk that the log is on; None where it has none."""
     try:
-        found = _DIRECTORY.search((data / "meta.properties").read_text())
-        return UUID(bytes=urlsafe_b64decode(found[1] + "==")) if found else None
+        match = _DIRECTORY.search((data / "meta.properties").read_text())
+        return UUID(bytes=urlsafe_b64decode(match[1] + "==")) if match else None
     except (OSError, ValueError):
         return None

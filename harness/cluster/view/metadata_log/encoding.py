@@ -90,11 +90,11 @@ class Fields:
 
     def tagged(self) -> dict[int, Fields]:
         """The tagged fields that a struct ends with."""
-        found = {}
+        fields = {}
         for _ in range(self.uvarint()):
             tag, size = self.uvarint(), self.uvarint()
-            found[tag] = Fields(self._take(size))
-        return found
+            fields[tag] = Fields(self._take(size))
+        return fields
 
     def _number(self, kind: struct.Struct) -> int:
         return int(kind.unpack(self._take(kind.size))[0])

@@ -103,7 +103,7 @@ class Reader:
             voter.id
             for voter in self._voters()
             if any(
-                each.node.id == voter.id and not each.node.is_one(voter) for each in self._copies
+                copy.node.id == voter.id and not copy.node.is_one(voter) for copy in self._copies
             )
         )
 
@@ -145,10 +145,10 @@ class Reader:
             self.backs.append(WentBack(time_ns=time.monotonic_ns(), back=back, states=states))
 
     def _anew(self, copy: Copy, end: int) -> Metadata:
-        found = replayed(copy, end, self._disks[copy.node.id].snapshot)
-        if found is None:
+        metadata = replayed(copy, end, self._disks[copy.node.id].snapshot)
+        if metadata is None:
             raise Blind(f"the metadata log begins at offset {copy.start}, and no snapshot there")
-        return found
+        return metadata
 
 
 def _states_back(was: Metadata, left: Metadata) -> Iterator[StateBack]:

@@ -28,15 +28,15 @@ class Partition:
     def changed(self, change: PartitionChanged) -> Partition:
         """The state after a change. Each raises the partition epoch; one that names a leader
         raises the leader epoch, be it the same leader or nobody (PartitionRegistration.merge)."""
-        told = {
+        fields = {
             name: value
             for name in ("replicas", "isr", "elr", "last_known_elr")
             if (value := getattr(change, name)) is not None
         }
         if change.leader is not None:
-            told["leader"] = None if change.leader == NOBODY else change.leader
-            told["leader_epoch"] = self.leader_epoch + 1
-        return replace(self, partition_epoch=self.partition_epoch + 1, **told)
+            fields["leader"] = None if change.leader == NOBODY else change.leader
+            fields["leader_epoch"] = self.leader_epoch + 1
+        return replace(self, partition_epoch=self.partition_epoch + 1, **fields)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -66,8 +66,8 @@ class Metadata:
         if isinstance(record, Transaction):
             kept = self._open if record.is_now == "ended" else None
             self._open = [] if record.is_now == "begun" else None
-            for each in kept or ():
-                self._apply(each)
+            for kept_record in kept or ():
+                self._apply(kept_record)
         elif self._open is not None:
             self._open.append(record)
         else:
@@ -79,7 +79,7 @@ class Metadata:
                 self.topics[name] = id_
                 self._partitions[id_] = {}
             case TopicGone(id=id_):
-                self.topics = {name: each for name, each in self.topics.items() if each != id_}
+                self.topics = {name: id_of for name, id_of in self.topics.items() if id_of != id_}
                 self._partitions.pop(id_, None)
             case PartitionMade(topic=topic, number=number, state=state):
                 self._partitions.setdefault(topic, {})[number] = state
@@ -90,12 +90,12 @@ class Metadata:
             case BrokerRegistered(id=id_, epoch=epoch, fenced=fenced, shutting_down=down):
                 self.brokers[id_] = Registration(epoch=epoch, fenced=fenced, shutting_down=down)
             case BrokerChanged(id=id_, epoch=epoch, fenced=fenced, shutting_down=down):
-                known = self.brokers.get(id_)
-                if known is not None and known.epoch == epoch:
+                broker = self.brokers.get(id_)
+                if broker is not None and broker.epoch == epoch:
                     self.brokers[id_] = replace(
-                        known,
-                        fenced=known.fenced if fenced is None else fenced,
-                        shutting_down=known.shutting_down if down is None else down,
+                        broker,
+                        fenced=broker.fenced if fenced is None else fenced,
+                        shutting_down=broker.shutting_down if down is None else down,
                     )
             case BrokerGone(id=id_, epoch=epoch):
                 if id_ in self.brokers and self.brokers[id_].epoch == epoch:
@@ -107,9 +107,9 @@ class Metadata:
                 pass
 
     def _change(self, topic: UUID, number: int, change: PartitionChanged) -> None:
-        known = self._partitions.get(topic, {})
-        if number in known:
-            known[number] = known[number].changed(change)
+        partitions = self._partitions.get(topic, {})
+        if number in partitions:
+            partitions[number] = partitions[number].changed(change)
 
     def _clear_elr(self, topic: str) -> None:
         """As a change of each partition that has one (ReplicationControlManager)."""
@@ -143,14 +143,15 @@ def replayed(copy: Copy, end: int, load: Load) -> Metadata | None:
     that is not behind that offset; None where it has neither. Raises OSError, Misread."""
     metadata = Metadata()
     if copy.start > 0:
-        there = [
-            each
-            for each in copy.snapshots
-            if copy.start <= each.end <= end and common_end(behind(each), copy.lineage) >= each.end
+        snapshots = [
+            snapshot
+            for snapshot in copy.snapshots
+            if copy.start <= snapshot.end <= end
+            and common_end(behind(snapshot), copy.lineage) >= snapshot.end
         ]
-        if not there:
+        if not snapshots:
             return None
-        for _, record in load(max(there)):
+        for _, record in load(max(snapshots)):
             metadata.apply(record)
-        metadata.end = max(there).end
+        metadata.end = max(snapshots).end
     return metadata if advance(metadata, copy, end) else None

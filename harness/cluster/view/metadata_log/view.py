@@ -75,14 +75,16 @@ class MetadataLogView:
     def live_brokers(self) -> tuple[str, ...]:
         """Names of the brokers that are registered and not fenced. Raises Blind."""
         with self._now() as metadata:
-            return self._of(sorted(n for n, each in metadata.brokers.items() if not each.fenced))
+            return self._of(
+                sorted(n for n, broker in metadata.brokers.items() if not broker.fenced)
+            )
 
     def registration(self, broker: Node) -> int | None:
         """The broker's epoch, which every process gets anew; None while it is fenced or not
         registered. Raises Blind."""
         with self._now() as metadata:
-            found = metadata.brokers.get(broker.id)
-            return found.epoch if found and not found.fenced else None
+            registered = metadata.brokers.get(broker.id)
+            return registered.epoch if registered and not registered.fenced else None
 
     def controller(self) -> str | None:
         """The active controller's name; None where nobody knows it. Raises Blind."""
@@ -97,14 +99,14 @@ class MetadataLogView:
     def went_back(self) -> tuple[int, ...]:
         """The topic's partitions whose state went back so far, in order; one as often as it did."""
         with self._lock:
-            states = (state for each in self._reader.backs for state in each.states)
+            states = (state for back in self._reader.backs for state in back.states)
             return tuple(state.number for state in states if state.topic == self.topic)
 
     def coordinator(self, kind: Coordinated, name: str, *, ask: bool = True) -> str | None:
         """The coordinator of a group.id or transactional.id; the last known one while blind, or
         when nobody is to be asked."""
-        asked = partial(self._coordinator, TOPICS[kind], name) if ask else None
-        return self._memory.coordinator(kind, name, asked)
+        question = partial(self._coordinator, TOPICS[kind], name) if ask else None
+        return self._memory.coordinator(kind, name, question)
 
     def assignment_of(self, topic: str) -> tuple[tuple[str, ...], ...]:
         """Each partition's assigned replicas, preferred leader first; empty without such a topic.
@@ -112,14 +114,14 @@ class MetadataLogView:
         Raises Blind.
         """
         with self._now() as metadata:
-            found = sorted(metadata.partitions(topic).items())
-            return tuple(self._of(state.replicas) for _, state in found)
+            partitions = sorted(metadata.partitions(topic).items())
+            return tuple(self._of(state.replicas) for _, state in partitions)
 
     def look(self) -> View:
         """The view now. Raises Blind."""
         with self._now() as metadata:
-            found = metadata.partitions(self.topic)
-            own = [found[number] for number in range(self.partitions) if number in found]
+            partitions = metadata.partitions(self.topic)
+            own = [partitions[number] for number in range(self.partitions) if number in partitions]
             return self._memory.keep(
                 View(
                     partitions=self._states(metadata),
@@ -153,7 +155,7 @@ class MetadataLogView:
         with self._lock:
             if not said or not self._reader.level():
                 return None
-            lost = [self._names.get(each, f"node {each}") for each in self._reader.replaced()]
+            lost = [self._names.get(id_, f"node {id_}") for id_ in self._reader.replaced()]
             but = f" but {', '.join(lost)}, whose disk is another one" if lost else ""
             return f"{said}, every voter is level{but}"
 
@@ -168,8 +170,8 @@ class MetadataLogView:
 
     def _coordinator(self, topic: str, name: str) -> str | None:
         with self._now() as metadata:
-            found = metadata.partitions(topic)
-            state = found.get(partition_of(name, len(found))) if found else None
+            partitions = metadata.partitions(topic)
+            state = partitions.get(partition_of(name, len(partitions))) if partitions else None
             return self._leader(state)
 
     def _observers(self) -> tuple[str, ...]:
@@ -181,22 +183,24 @@ class MetadataLogView:
         return None if leader is None else self._names.get(leader)
 
     def _states(self, metadata: Metadata) -> tuple[PartitionState, ...]:
-        found = metadata.partitions(self.topic)
-        return tuple(self._state(found.get(number)) for number in range(self.partitions))
+        partitions = metadata.partitions(self.topic)
+        return tuple(self._state(partitions.get(number)) for number in range(self.partitions))
 
-    def _state(self, found: Partition | None) -> PartitionState:
-        if found is None:
+    def _state(self, partition: Partition | None) -> PartitionState:
+        if partition is None:
             return PartitionState(leader=None, isr=(), leader_epoch=None)
         return PartitionState(
-            leader=self._leader(found),
-            isr=self._of(sorted(found.isr)),
-            leader_epoch=found.leader_epoch,
-            elr=self._of(sorted(found.elr)),
-            partition_epoch=found.partition_epoch,
+            leader=self._leader(partition),
+            isr=self._of(sorted(partition.isr)),
+            leader_epoch=partition.leader_epoch,
+            elr=self._of(sorted(partition.elr)),
+            partition_epoch=partition.partition_epoch,
         )
 
-    def _leader(self, found: Partition | None) -> str | None:
-        return None if found is None or found.leader is None else self._of((found.leader,))[0]
+    def _leader(self, partition: Partition | None) -> str | None:
+        if partition is None or partition.leader is None:
+            return None
+        return self._of((partition.leader,))[0]
 
     def _of(self, ids: Iterable[int]) -> tuple[str, ...]:
         """Names of brokers, also of one that joined later."""

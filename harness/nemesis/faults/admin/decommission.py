@@ -29,7 +29,7 @@ def _begin(injection: Injection) -> None:
 
 
 def _wanted(injection: Injection) -> replica_assignments.Assignment:
-    """Where what it has is to go: asked once. Raises one of BLIND."""
+    """Where its replicas are to go, decided once. Raises one of BLIND."""
     memo = injection.memo
     if "wanted" not in memo:
         view, now = injection.view, dict[replica_assignments.Partition, tuple[str, ...]]()
@@ -42,7 +42,7 @@ def _wanted(injection: Injection) -> replica_assignments.Assignment:
 
 
 def _gone(injection: Injection) -> str | None:
-    """Empty it, then stop it."""
+    """Move its replicas away, then stop it; the evidence once it is gone."""
     memo, node = injection.memo, injection.node
     if memo["pid"] is None:
         if towards(injection, _wanted(injection)):
@@ -54,7 +54,7 @@ def _gone(injection: Injection) -> str | None:
 
 
 def _replace(injection: Injection) -> None:
-    """An empty broker in its place, if it ever left."""
+    """Start an empty broker in its place, if it has left."""
     control, node, pid = processes(injection), injection.node, injection.memo.get("pid")
     if pid is None:
         return
@@ -86,7 +86,7 @@ DECOMMISSION = Verb(
     alone=True,
     hits=BROKERS,
     inject=_begin,
-    bit=_gone,
+    proof_in_force=_gone,
     heal=_replace,
     healed=_has_all_back,
     impossible=needs_a_spare,

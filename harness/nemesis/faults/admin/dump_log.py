@@ -1,8 +1,8 @@
-"""dump-log: breaks nothing; writes down what the target's brokers have in their logs by then.
+"""dump-log: breaks nothing; dumps the logs of the target's brokers as they are at that moment.
 
-What an experiment claims of a replica's log ("the record was on all three") is shown by the log
-itself: Kafka's own DumpLogSegments reads the first partition's segments on the broker's disk, while
-the broker goes on. Its whole output is kept as logs/dump-<step>-<broker>.txt of the run.
+It shows what an experiment claims of a replica's log ("the record was on all three"). Kafka's own
+DumpLogSegments reads the first partition's segments on the broker's disk, while the broker goes on.
+Its output is kept as logs/dump-<step>-<broker>.txt of the run.
 
 It is in force when every dump is complete. There is nothing to undo.
 """
@@ -28,8 +28,8 @@ _RECORD = re.compile(  # of ours: workloads/client/payload.py
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dumped:
-    """What one broker had: value by offset, and where its log begins and ends, records of others
-    and control batches included; None where the text does not tell."""
+    """One broker's log: our values by offset, and its start and end, with all other records and
+    control batches; None where the text does not have them."""
 
     records: dict[int, int]
     log_start: int | None  # the first offset of its first segment
@@ -47,14 +47,14 @@ def read(text: str) -> Dumped:
     starts = [int(start) for start in _START.findall(text)]
     ends = [int(last) + 1 for last in _BATCH.findall(text)]
     return Dumped(
-        records={int(each["offset"]): int(each["value"]) for each in _RECORD.finditer(text)},
+        records={int(record["offset"]): int(record["value"]) for record in _RECORD.finditer(text)},
         log_start=min(starts, default=None),
         log_end=max([*starts, *ends], default=None),
     )
 
 
 def log_of(node: Node, dump: Dump) -> Dumped:
-    """What a dump that has ended says of a node's log. Raises ClusterError when it failed."""
+    """A node's log, by a dump that has ended. Raises ClusterError when the dump failed."""
     text = dump.file.read_text(errors="replace")
     if dump.process.returncode != 0:
         last = text.strip().splitlines()[-1:]
@@ -103,7 +103,7 @@ DUMP_LOG = Verb(
     together=True,
     patience=2.0,
     inject=_begin,
-    bit=_is_there,
+    proof_in_force=_is_there,
     heal=_end,
     healed=_over,
 )

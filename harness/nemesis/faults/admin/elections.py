@@ -1,17 +1,16 @@
 """elect, move-leader: leaderships moved by an operator.
 
-    elect               leadership goes back to the preferred leader (an election of Kafka's own);
-                        of the partitions that the target is preferred for. A broker that is
-                        preferred for no partition that another leads, or is not in its ISR, is
-                        no target. `how = "unclean"`: of the partitions without a leader that the
-                        target has a replica of, the first that lives leads, in the ISR or not; a
-                        broker that has none of any is no target
-    move-leader         the target's leaderships go to a follower in the ISR, by the seed: it is put
-                        first among the replicas, and elected. Undone by the old order and another
-                        election. One that leads nothing that another could lead is
-                        no target
+    elect               Kafka elects the preferred leader of the partitions that prefer the target.
+                        A broker is no target unless it is in the ISR of such a partition and
+                        another broker leads it. `how = "unclean"`: for each partition without a
+                        leader of which the target has a replica, Kafka elects the first replica
+                        that lives, in the ISR or not; a broker without such a replica is no target
+    move-leader         the target's leaderships go to a follower in the ISR, chosen by the seed: it
+                        is put first among the replicas, and elected. Undone by the old order and
+                        another election. A broker that leads no partition with a follower in the
+                        ISR is no target
 
-Asked of Kafka (harness.cluster.admin.requests) again and again until it is done.
+Kafka is asked (harness.cluster.admin.requests) again and again until it has done it.
 
 Proof: the leaders in the view are those wanted.
 """
@@ -102,8 +101,9 @@ def _leaderless(roles: Roles, hit: frozenset[str]) -> list[int]:
 
 def _nothing_to_win(roles: Roles, hit: frozenset[str], options: Options) -> str | None:
     if _is_unclean(options):
-        found = _leaderless(roles, hit)
-        return None if found else f"{_all(hit)} has no replica of a partition without a leader"
+        if _leaderless(roles, hit):
+            return None
+        return f"{_all(hit)} has no replica of a partition without a leader"
     preferred = [replicas[0] for replicas in roles.view.assignment]
     for name, state in zip(preferred, roles.view.partitions, strict=False):
         if name in hit and name != state.leader and name in state.isr:
@@ -135,7 +135,7 @@ def _led_by_anybody(injection: Injection) -> str | None:
 
 
 def _effects_of_election(options: Options, _: Target) -> Effects:
-    """An unclean one is what the topic's setting allows for as long."""
+    """An unclean election counts as the topic's setting that allows it."""
     settings = UNCLEAN if _is_unclean(options) else {}
     return Effects(leadership="anywhere", permanent=True, topic_settings=settings)
 
@@ -194,7 +194,7 @@ def _leads(injection: Injection, wanted: Assignment) -> str | None:
     return "; ".join(f"{name} leads {injection.view.topic}-{n}" for n, name in leaders.items())
 
 
-# What cannot be
+# What is impossible
 
 
 def _needs_followers(setting: Setting) -> str | None:
@@ -228,8 +228,8 @@ def _cannot_move(setting: Setting, target: Target, _: Options) -> str | None:
 
 
 def _led_by_others() -> Trial:
-    """Replicas that move on by one broker and back leave their leaders behind: A+B, B+C, C+A are
-    then led by B, C and A, and each broker is preferred for a partition that another leads."""
+    """A reassignment by one broker and back leaves leaders behind: A+B, B+C, C+A are then led by
+    B, C and A, and each broker is preferred for a partition that another leads."""
     away = FaultPart(verb=REASSIGN.name, target="leader")
     return Trial(
         partitions=3,
@@ -261,7 +261,7 @@ ELECT = Verb(
     together=True,
     hits=BROKERS,
     inject=_elect,
-    bit=_is_led,
+    proof_in_force=_is_led,
     heal=_leave,
     healed=_left,
     impossible=_cannot_elect,
@@ -278,7 +278,7 @@ MOVE_LEADER = Verb(
     alone=True,
     hits=BROKERS,
     inject=_move,
-    bit=_moved,
+    proof_in_force=_moved,
     heal=begin_return,
     healed=_moved_back,
     impossible=_cannot_move,

@@ -3,9 +3,9 @@
     reassign            every replica of the topic goes to the next broker, and back
     raise-replication   every partition of the topic gets one more replica, and loses it again
 
-Asked of Kafka (harness.cluster.admin.requests) again and again until it is done.
+Kafka is asked (harness.cluster.admin.requests) again and again until it has done it.
 
-Proof: the replicas in the view are those wanted, and Kafka moves none of them any more.
+Proof: the view has the wanted replicas, and Kafka is moving none of them.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ ASK_EVERY_S = 2.0
 
 
 def towards(injection: Injection, wanted: Assignment) -> bool:
-    """Ask for an assignment, every other second, until it is there; whether nothing of it is moved
-    any more. Raises one of BLIND, NotInTime."""
+    """Ask for an assignment, at most every other second; whether it is there and no replica is
+    being moved. Raises one of BLIND, NotInTime."""
     now = {topic: injection.view.assignment_of(topic) for topic, _ in wanted}
     differ = {p: replicas for p, replicas in wanted.items() if now[p[0]][p[1]] != replicas}
     if not differ:
         return wanted.keys().isdisjoint(injection.requests.moving())
     ids = {node.name: node.id for node in brokers(injection.cluster.nodes)}
-    asked = {p: [ids[name] for name in replicas] for p, replicas in differ.items()}
-    now_and_then(injection, "move", lambda: injection.requests.reassign(asked))
+    moves = {p: [ids[name] for name in replicas] for p, replicas in differ.items()}
+    now_and_then(injection, "move", lambda: injection.requests.reassign(moves))
     return False
 
 
@@ -85,7 +85,7 @@ def _raise(injection: Injection) -> None:
 
 
 def _there(injection: Injection) -> str | None:
-    """The replicas are where they are wanted and in sync: the controller has ended it."""
+    """The evidence, once the controller has ended the reassignment."""
     wanted = injection.memo["wanted"]
     return f"now {in_words(wanted)}" if towards(injection, wanted) else None
 
@@ -102,11 +102,11 @@ def _returned(injection: Injection) -> str | None:
     return f"back to {in_words(original)}" if towards(injection, original) else None
 
 
-# What cannot be
+# What is impossible
 
 
 def needs_a_spare(setting: Setting, _: Target, __: Options) -> str | None:
-    """Of verbs that put a replica where there was none."""
+    """Why a verb cannot put a replica on a broker that has none."""
     if setting.brokers > setting.replicas:
         return None
     return (
@@ -127,7 +127,7 @@ REASSIGN = Verb(
     alone=True,
     hits=BROKERS,
     inject=_reassign,
-    bit=_there,
+    proof_in_force=_there,
     heal=begin_return,
     healed=_returned,
     impossible=needs_a_spare,
@@ -142,7 +142,7 @@ RAISE_REPLICATION = Verb(
     alone=True,
     hits=BROKERS,
     inject=_raise,
-    bit=_there,
+    proof_in_force=_there,
     heal=begin_return,
     healed=_returned,
     impossible=needs_a_spare,

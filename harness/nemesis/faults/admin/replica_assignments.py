@@ -1,4 +1,4 @@
-"""Where replicas are to be: assignments as plain data.
+"""Assignments of replicas to brokers, as plain data.
 
     {("harness", 0): ("kafka1", "kafka2")}     a partition's replicas, the preferred leader first
 
@@ -15,12 +15,11 @@ Assignment = Mapping[Partition, tuple[str, ...]]
 
 def of_topic(topic: str, replicas: Sequence[tuple[str, ...]]) -> dict[Partition, tuple[str, ...]]:
     """The assignment of a topic whose partition i has `replicas[i]`."""
-    return {(topic, number): each for number, each in enumerate(replicas)}
+    return {(topic, number): names for number, names in enumerate(replicas)}
 
 
 def shifted(now: Assignment, brokers: Sequence[str]) -> Assignment:
-    """Every replica goes to the next broker: with a broker to spare, data move and the set of
-    replicas changes."""
+    """Every replica goes to the next broker; data move where a broker has none of the partition."""
     return {
         partition: tuple(brokers[(brokers.index(name) + 1) % len(brokers)] for name in replicas)
         for partition, replicas in now.items()
@@ -36,7 +35,7 @@ def raised(now: Assignment, brokers: Sequence[str]) -> Assignment:
 
 
 def without(now: Assignment, gone: str, brokers: Sequence[str]) -> Assignment:
-    """What `gone` has goes to the next broker that has none of it; where none is left, it stays.
+    """Replicas of `gone` go to the next broker without one; where every broker has one, they stay.
 
     Partitions of which `gone` has no replica are left out.
     """

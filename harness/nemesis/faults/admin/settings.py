@@ -7,11 +7,11 @@
                      they stay. The workers send to and read from the partitions that the run began
                      with; to them this is a change of metadata
 
-Proof: a broker asked for the topic's settings, or each broker asked for its own, says so; a broker
-asked for the topic says that each new partition has a leader.
+Proof: a broker reports the topic's new settings, or each broker its own; a broker reports a leader
+for each new partition.
 
 Brokers with eligible leader replicas (ELR, on by default from 4.1) have no min.insync.replicas of
-their own: Kafka refuses to set it there, on a cluster's whole or a topic it does not.
+their own: Kafka sets it on a topic or the whole cluster only.
 Source: KIP-339 (incremental changes), KIP-226 (dynamic broker settings), KIP-966 (ELR).
 """
 
@@ -35,7 +35,7 @@ from harness.nemesis.target import Target
 from harness.nemesis.verb import BROKERS, Injection, Verb
 
 MINIMUM = "min.insync.replicas"
-# What can be changed at run time and leaves the checks their meaning: no compaction.
+# What can be changed at run time without making the checks meaningless: no compaction.
 DYNAMIC: dict[str, tuple[str, ...]] = {
     "topic": (
         "compression.type",
@@ -112,10 +112,10 @@ class SetConfigOptions(Options):
     def _can_be_changed(self) -> Self:
         if not self.changes:
             raise ValueError('name at least one Kafka key, as in "min.insync.replicas" = 2')
-        known = DYNAMIC[self.on]
-        wrong = next((key for key in self.changes if key not in known), None)
+        keys = DYNAMIC[self.on]
+        wrong = next((key for key in self.changes if key not in keys), None)
         if wrong is not None:
-            hint = did_you_mean(wrong, known)
+            hint = did_you_mean(wrong, keys)
             raise ValueError(f"{wrong!r} cannot be changed on {self.on} in a run{hint}")
         return self
 
@@ -142,14 +142,14 @@ def _set(injection: Injection) -> None:
 
 
 def _set_all(injection: Injection, admin: Admin) -> None:
-    """Set what is not set yet, and keep what was before. Raises NotInTime where no broker does."""
+    """Set what is not set yet; keep the old values. Raises NotInTime where no broker sets it."""
     memo, wanted = injection.memo, _wanted(injection)
-    for resource in (each for each in _resources(injection) if each not in memo["set"]):
+    for resource in (r for r in _resources(injection) if r not in memo["set"]):
         if resource not in memo["before"]:
-            found = admin.settings(resource)
-            old = {key: found.get(key, UNSET) for key in wanted}
-            memo["before"][resource] = {key: each.own for key, each in old.items()}
-            memo.setdefault("was", {key: each.value for key, each in old.items()})
+            current = admin.settings(resource)
+            old = {key: current.get(key, UNSET) for key in wanted}
+            memo["before"][resource] = {key: setting.own for key, setting in old.items()}
+            memo.setdefault("was", {key: setting.value for key, setting in old.items()})
         admin.change(resource, wanted)
         memo["set"].add(resource)
 
@@ -162,7 +162,9 @@ def _is_set(injection: Injection) -> str | None:
         now = admin.settings(resource)
         if any(now.get(key, UNSET).own != value for key, value in wanted.items()):
             return None
-    where = " and ".join(f"{each.kind} {each.name}" for each in injection.memo["before"])
+    where = " and ".join(
+        f"{resource.kind} {resource.name}" for resource in injection.memo["before"]
+    )
     return f"{where}: " + ", ".join(
         f"{k} is {v}, was {was[k] or 'unset'}" for k, v in wanted.items()
     )
@@ -226,8 +228,11 @@ def _add_all(injection: Injection) -> None:
 def _added(injection: Injection) -> str | None:
     _add_all(injection)
     topic, was, total = injection.view.topic, injection.memo["was"], injection.memo["total"]
-    known = injection.requests.metadata().topics.get(topic, {})
-    if any(number not in known or known[number].leader is None for number in range(was, total)):
+    partitions = injection.requests.metadata().topics.get(topic, {})
+    if any(
+        number not in partitions or partitions[number].leader is None
+        for number in range(was, total)
+    ):
         return None
     return f"topic {topic} has {total} partitions, had {was}; each has a leader"
 
@@ -252,7 +257,7 @@ SET_CONFIG = Verb(
     together=True,
     hits=BROKERS,
     inject=_set,
-    bit=_is_set,
+    proof_in_force=_is_set,
     heal=_restore,
     healed=_restored,
     impossible=_refused,
@@ -267,7 +272,7 @@ ADD_PARTITIONS = Verb(
     together=True,
     hits=BROKERS,
     inject=_add,
-    bit=_added,
+    proof_in_force=_added,
     heal=_leave,
     healed=_kept,
 )

@@ -1,15 +1,15 @@
-"""remove-controller, add-controller: who votes in KRaft's quorum, where its own log says who.
+"""remove-controller, add-controller: changes the voters of a KRaft quorum whose log lists them.
 
     remove-controller   a controller votes no more; it goes on, and follows the log. Undone by
                         `vote-again`
-    add-controller      a controller that only follows the log, as one whose disk was replaced
-                        (`lose-disk`), votes: what the lost disk was is removed first, since of one
-                        controller one directory votes. It stays a voter
+    add-controller      a controller that only follows the log, such as one whose disk was replaced
+                        (`lose-disk`), becomes a voter and stays one. The directory of its lost disk
+                        is removed first, since only one directory of a controller votes
 
-Asked of Kafka (harness.cluster.admin.requests) again and again until it is done: it changes one
-voter at a time, and a new one only once it has caught up.
+Kafka is asked (harness.cluster.admin.requests) again and again until it has done it: it changes one
+voter at a time, and adds one only once that has caught up.
 
-Proof: the quorum's leader names the voters.
+Proof: the voters by the quorum's leader.
 Source: KIP-853; from Kafka 3.9 on, with `cluster.voters = "dynamic"`.
 """
 
@@ -41,12 +41,12 @@ def _begin(injection: Injection) -> None:
 
 
 def _votes_no_more(injection: Injection) -> str | None:
-    node, found = injection.node, injection.requests.quorum()
-    directory = found.voters.get(node.id)
+    node, members = injection.node, injection.requests.quorum()
+    directory = members.voters.get(node.id)
     if directory is None and injection.memo["directory"] is None:
-        raise DoesNothing(f"{node.name} does not vote; {_voters(injection, found)}")
+        raise DoesNothing(f"{node.name} does not vote; {_voters(injection, members)}")
     if directory is None:
-        return f"{node.name} votes no more; {_voters(injection, found)}"
+        return f"{node.name} votes no more; {_voters(injection, members)}"
     injection.memo["directory"] = directory
     _remove(injection, directory)
     return None
@@ -67,17 +67,17 @@ def _votes_again(injection: Injection) -> str | None:
 
 
 def _votes_by_now(injection: Injection) -> str | None:
-    node, memo, found = injection.node, injection.memo, injection.requests.quorum()
+    node, memo, members = injection.node, injection.memo, injection.requests.quorum()
     if memo["directory"] is None:
-        if node.id not in found.observers:
-            # It votes, or, just started with another disk, has not been heard of yet.
-            raise NotInTime(f"{node.name} does not follow the log; {_voters(injection, found)}")
-        memo["directory"] = found.observers[node.id]
-    voting = found.voters.get(node.id)
+        if node.id not in members.observers:
+            # It votes, or has just started with another disk and not fetched yet.
+            raise NotInTime(f"{node.name} does not follow the log; {_voters(injection, members)}")
+        memo["directory"] = members.observers[node.id]
+    voting = members.voters.get(node.id)
     if voting is not None and voting != memo["directory"]:
         _remove(injection, voting)
         return None
-    return _votes(injection, memo["directory"], found)
+    return _votes(injection, memo["directory"], members)
 
 
 def _vote_already(roles: Roles, hit: frozenset[str], _: Options) -> str | None:
@@ -103,18 +103,18 @@ def _remove(injection: Injection, directory: UUID) -> None:
     now_and_then(injection, "removed", lambda: injection.requests.remove_voter(voter, directory))
 
 
-def _votes(injection: Injection, directory: UUID, found: Members) -> str | None:
-    """Ask for it until it does."""
+def _votes(injection: Injection, directory: UUID, members: Members) -> str | None:
+    """Ask for it; the evidence once it votes."""
     node = injection.node
-    if found.voters.get(node.id) == directory:
-        return f"{node.name} votes; {_voters(injection, found)}"
+    if members.voters.get(node.id) == directory:
+        return f"{node.name} votes; {_voters(injection, members)}"
     now_and_then(injection, "voter", lambda: injection.requests.add_voter(node, directory))
     return None
 
 
-def _voters(injection: Injection, found: Members) -> str:
+def _voters(injection: Injection, members: Members) -> str:
     names = {node.id: node.name for node in controllers(injection.cluster.nodes)}
-    return f"voters: {', '.join(names.get(each, str(each)) for each in sorted(found.voters))}"
+    return f"voters: {', '.join(names.get(i, str(i)) for i in sorted(members.voters))}"
 
 
 def _needs_dynamic_voters(setting: Setting, _: Target, __: Options) -> str | None:
@@ -126,7 +126,7 @@ def _needs_dynamic_voters(setting: Setting, _: Target, __: Options) -> str | Non
     )
 
 
-# Who follows the log without a vote is a minority of the controllers, and leads nothing.
+# A controller that follows the log without a vote leads nothing.
 VOTERS = ("controller", "quorum-leader", "quorum-followers", "quorum-majority", "quorum-all")
 
 
@@ -155,7 +155,7 @@ REMOVE_CONTROLLER = Verb(
     holds="process",
     hits=CONTROLLERS,
     inject=_begin,
-    bit=_votes_no_more,
+    proof_in_force=_votes_no_more,
     heal=_vote_again,
     healed=_votes_again,
     impossible=_leaves_a_voter,
@@ -169,7 +169,7 @@ ADD_CONTROLLER = Verb(
     holds="process",
     hits=CONTROLLERS,
     inject=_begin,
-    bit=_votes_by_now,
+    proof_in_force=_votes_by_now,
     heal=_leave,
     healed=_left,
     impossible=_needs_a_follower,

@@ -28,7 +28,7 @@ BITS = 8
 
 
 def _flip(injection: Injection) -> None:
-    """Flip it if there is a closed segment by now; asked again by `_flipped` until there is."""
+    """Flip a bit, if there is a closed segment; `_flipped` tries again until there is."""
     random = Random(injection.seed)  # noqa: S311  reproducible on purpose
     closed = closed_segments(disks(injection).data_folder(injection.node))
     if not closed:
@@ -72,14 +72,14 @@ def _restored(injection: Injection) -> str | None:
 
 
 def closed_segments(data: Path) -> list[Path]:
-    """Segments of user topics after which there is another one, in order of their paths."""
+    """All segments of user topics but each partition's last one, in order of their paths."""
     folders = (f for f in sorted(data.iterdir()) if f.is_dir() and not f.name.startswith("__"))
     segments = (sorted(folder.glob("*.log"))[:-1] for folder in folders)
     return [segment for some in segments for segment in some if segment.stat().st_size > HEADER]
 
 
 def pick(segment: bytes, random: Random) -> int:
-    """Where, in the records of one of the segment's batches, to flip a bit."""
+    """The position of a byte, drawn at random, in the records of one of the segment's batches."""
     start, end = random.choice(list(batches(segment)))
     return random.randrange(start + HEADER, end)
 
@@ -118,7 +118,7 @@ FLIP_BIT = Verb(
     holds="process",
     hits=BROKERS,
     inject=_flip,
-    bit=_flipped,
+    proof_in_force=_flipped,
     heal=_restore,
     healed=_restored,
 )

@@ -1,15 +1,14 @@
-"""lose-power, lose-disk: a node is killed and what it had written is gone, in part or whole.
+"""lose-power, lose-disk: a node is killed and loses what it had written, in part or whole.
 
     lose-power   SIGKILL, then each file is cut back to what the node had really synced, known
                  from the trace of its fsync and fdatasync calls
                  (harness.nemesis.faults.disks.sync_trace). All nodes of the target are killed
-                 before the first file is cut: one power, one loss
-    lose-disk    SIGKILL, then its data directory is emptied: a new disk in the old place. KRaft's
-                 nodes get one that is formatted anew, with an id of its own
+                 before the first file is cut, as they share the power
+    lose-disk    SIGKILL, then its data directory is emptied, as if the disk was replaced. KRaft's
+                 nodes get a newly formatted one, with an id of its own
 
-A controller has no records of topics, but the metadata: who leads, and who is in sync.
-Both are undone by `start`; what is lost stays lost. Kafka's own recovery-point checkpoint would not
-do as evidence: it is written once a minute.
+A controller loses metadata: leaders and ISRs. Both are undone by `start`; what is lost stays lost.
+Kafka's own recovery-point checkpoint is no evidence: it is written once a minute.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def _lose_power(injection: Injection) -> None:
 
 
 def _kill(injection: Injection) -> None:
-    """All of them, and return when they are gone."""
+    """Kill all nodes, and return when their processes are gone."""
     note_pids(injection)
     control = processes(injection)
     for node in injection.nodes:
@@ -128,7 +127,7 @@ LOSE_POWER = Verb(
     together=True,
     prepares="sync-trace",
     inject=_lose_power,
-    bit=_evidence,
+    proof_in_force=_evidence,
     heal=revive,
     healed=revived,
     host={"strace": ""},
@@ -143,7 +142,7 @@ LOSE_DISK = Verb(
     hits=KAFKAS,
     together=True,
     inject=_lose_disk,
-    bit=_evidence,
+    proof_in_force=_evidence,
     heal=revive,
     healed=revived,
     impossible=_leaves_metadata,

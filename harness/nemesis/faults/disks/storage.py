@@ -31,7 +31,7 @@ from harness.nemesis.verb import KAFKAS, Injection, Verb
 
 BALLAST = "kafka-harness.ballast"
 PAGE = 4096
-ASIDE = "/mnt"  # where hier(7) lets anybody mount for a while
+ASIDE = "/mnt"  # hier(7): for temporary mounts
 
 
 def _freeze(injection: Injection) -> None:
@@ -46,7 +46,7 @@ def _freeze(injection: Injection) -> None:
 
 
 def _thaw(injection: Injection) -> None:
-    """With the process its mounts are gone; where it lives on, its open files may be on ours."""
+    """Undo the mount if the process lives; a process that ended took its mounts with it."""
     met = injection.memo["pids"][injection.node.name]
     frozen = injection.memo.get("frozen", False)
     if frozen and processes(injection).state(injection.node).pid == met:
@@ -71,7 +71,7 @@ def _fill(injection: Injection) -> None:
 
 
 def fill(file: Path) -> int:
-    """Let `file` take all that is left of its filesystem; returns how much that was."""
+    """Let `file` take all that is left of its filesystem; returns its size."""
     taken = 0
     with file.open("wb") as ballast:
         room = os.statvfs(file.parent)
@@ -95,7 +95,7 @@ def _free(injection: Injection) -> None:
 def _halted(complaint: str) -> Callable[[Injection], str | None]:
     """Evidence: the broker reported the error, and its process is gone."""
 
-    def bit(injection: Injection) -> str | None:
+    def proof_in_force(injection: Injection) -> str | None:
         ended, line = gone(injection, injection.node), _logged(injection, injection.node, complaint)
         if ended is None or line is None:
             return None
@@ -104,7 +104,7 @@ def _halted(complaint: str) -> Callable[[Injection], str | None]:
         )
         return f"{injection.node.name} reported «{complaint}»{offline}; {ended}"
 
-    return bit
+    return proof_in_force
 
 
 def _logged(injection: Injection, node: Node, complaint: str) -> str | None:
@@ -129,7 +129,7 @@ FREEZE_DISK = Verb(
     holds="process",
     hits=KAFKAS,
     inject=_freeze,
-    bit=_halted("Read-only file system"),
+    proof_in_force=_halted("Read-only file system"),
     heal=_thaw,
     healed=revived,
     impossible=_notices_nothing,
@@ -145,7 +145,7 @@ FILL_DISK = Verb(
     hits=KAFKAS,
     prepares="own-disk",
     inject=_fill,
-    bit=_halted("No space left on device"),
+    proof_in_force=_halted("No space left on device"),
     heal=_free,
     healed=revived,
     host={"mounts in a node's namespace": ""},

@@ -1,15 +1,14 @@
-"""What a power loss leaves of a node's files, from the trace of its file calls.
+"""Derives what a power loss leaves of a node's files, from the trace of its file calls.
 
     write(9</d/t-0/0.log>, ""..., 100) = 100      the file is 100 bytes long, none of them synced
     fsync(9</d/t-0/0.log>) = 0                    100 bytes are on disk
     write(9</d/t-0/0.log>, ""..., 50) = 50        a power loss now leaves 100 of 150
 
-Synced is what the file held when an fsync or fdatasync that succeeded was *begun*. The model of a
-disk behind it: names are kept in order (a journaling filesystem), contents are not written unless
-somebody syncs. So of each file the unsynced end is cut off; a file that was never synced is gone;
-offset and time indexes and the index of aborted transactions are gone, because they are written
-through memory maps that no system call shows: Kafka builds them anew. A truncation counts as synced
-at once: the bytes that it took cannot come back.
+Synced is what the file held when an fsync or fdatasync that succeeded was *begun*. The model of the
+disk: it keeps names (a journaling filesystem), and writes contents only when they are synced. So
+each file loses its unsynced end, and a file that was never synced is gone. Offset and time indexes
+and the index of aborted transactions are gone too, because Kafka writes them through memory maps,
+which no system call shows; Kafka builds them again. A truncation counts as synced at once.
 
 Pure: lines and sizes in, lengths out. The lines are strace's
 (`harness.cluster.local.launch_modes`), and those of `baseline`, which say what an earlier power
@@ -37,7 +36,7 @@ _ENDED = r"^{pid} +\+\+\+ (?:killed|exited)"
 
 
 class TraceError(RuntimeError):
-    """The trace does not explain a file's length; nothing may be concluded from it."""
+    """The trace does not explain a file's length, so nothing follows from it."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -61,7 +60,7 @@ class Cuts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Call:
-    """A system call whose arguments are known and whose result may be."""
+    """A system call that has begun; its result may not be known yet."""
 
     name: str
     arguments: str
@@ -75,36 +74,36 @@ def ended(trace: str, pid: int) -> bool:
 
 def files(lines: Iterable[str]) -> dict[str, File]:
     """Every file that the trace names, as the last line leaves it."""
-    known: dict[str, File] = {}
+    by_path: dict[str, File] = {}
     begun: dict[str, _Call] = {}
     for line in lines:
         if call := _CALL.match(line):
             pid, name, arguments, result = call.groups()
-            one = _begin(known, name, arguments, unfinished=result is None)
+            one = _begin(by_path, name, arguments, unfinished=result is None)
             if result is None:
                 begun[pid] = one
             else:
-                _end(known, one, int(result), unfinished=False)
+                _end(by_path, one, int(result), unfinished=False)
         elif resumed := _RESUMED.match(line):
             if one_begun := begun.pop(resumed[1], None):
-                _end(known, one_begun, int(resumed[3]), unfinished=True)
+                _end(by_path, one_begun, int(resumed[3]), unfinished=True)
         elif base := _SYNCED.match(line):
-            known[base[2]] = File(length=int(base[1]), synced=int(base[1]))
-    return known
+            by_path[base[2]] = File(length=int(base[1]), synced=int(base[1]))
+    return by_path
 
 
 def baseline(sizes: Mapping[str, int]) -> str:
-    """The lines that begin a new trace after a power loss: what is there now is on disk."""
+    """The first lines of a new trace after a power loss: all files are synced as they are now."""
     return "".join(f"synced {size} {path}\n" for path, size in sizes.items())
 
 
-def cuts(known: Mapping[str, File], sizes: Mapping[str, int]) -> Cuts:
-    """What to do to the files of these sizes. Raises TraceError when a segment holds more or less
-    than the trace saw written: what was synced is not known then."""
+def cuts(by_path: Mapping[str, File], sizes: Mapping[str, int]) -> Cuts:
+    """What a power loss does to files of these sizes. Raises TraceError when a segment has
+    another size than in the trace: what was synced is not known then."""
     cut: dict[str, int] = {}
     remove: list[str] = []
     for path, size in sizes.items():
-        file = known.get(path, File())
+        file = by_path.get(path, File())
         segment = PurePath(path).suffix == SEGMENT
         if segment and (size < file.length or (size > file.length and not file.writing)):
             raise TraceError(f"{path} has {size} bytes, but the trace saw {file.length} written")
@@ -122,49 +121,49 @@ def cuts(known: Mapping[str, File], sizes: Mapping[str, int]) -> Cuts:
     )
 
 
-def _begin(known: dict[str, File], name: str, arguments: str, *, unfinished: bool) -> _Call:
-    file = known.get(_path(arguments))
+def _begin(by_path: dict[str, File], name: str, arguments: str, *, unfinished: bool) -> _Call:
+    file = by_path.get(_path(arguments))
     if unfinished and name in ("write", "pwrite64"):
-        file = known.setdefault(_path(arguments), File())
+        file = by_path.setdefault(_path(arguments), File())
         file.writing += 1
     return _Call(name=name, arguments=arguments, length=file.length if file else 0)
 
 
-def _end(known: dict[str, File], call: _Call, result: int, *, unfinished: bool) -> None:
+def _end(by_path: dict[str, File], call: _Call, result: int, *, unfinished: bool) -> None:
     path = _path(call.arguments)
     if unfinished and call.name in ("write", "pwrite64"):
-        known.setdefault(path, File()).writing -= 1
+        by_path.setdefault(path, File()).writing -= 1
     if result < 0:
         return
     if call.name == "write":
-        known.setdefault(path, File()).length += result
+        by_path.setdefault(path, File()).length += result
     elif call.name == "pwrite64":
-        file = known.setdefault(path, File())
+        file = by_path.setdefault(path, File())
         file.length = max(file.length, int(call.arguments.rsplit(",", 1)[1]) + result)
     elif call.name in ("fsync", "fdatasync"):
-        file = known.setdefault(path, File())
+        file = by_path.setdefault(path, File())
         file.synced = max(file.synced or 0, min(call.length, file.length))
     elif call.name == "ftruncate":
-        _truncate(known, path, int(call.arguments.rsplit(",", 1)[1]))
+        _truncate(by_path, path, int(call.arguments.rsplit(",", 1)[1]))
     elif call.name.startswith("rename"):
-        _rename(known, *_NAMES.findall(call.arguments)[:2])
+        _rename(by_path, *_NAMES.findall(call.arguments)[:2])
     elif call.name.startswith("unlink"):
-        known.pop(_NAMES.findall(call.arguments)[0], None)
+        by_path.pop(_NAMES.findall(call.arguments)[0], None)
 
 
-def _truncate(known: dict[str, File], path: str, length: int) -> None:
-    file = known.setdefault(path, File())
+def _truncate(by_path: dict[str, File], path: str, length: int) -> None:
+    file = by_path.setdefault(path, File())
     file.length = length
     if file.synced is not None:
         file.synced = min(file.synced, length)
 
 
-def _rename(known: dict[str, File], old: str, new: str) -> None:
-    """A file, or a folder with all that is in it; what had the new name is gone."""
-    for path in [p for p in known if p == old or p.startswith(f"{old}/")]:
-        known[new + path[len(old) :]] = known.pop(path)
+def _rename(by_path: dict[str, File], old: str, new: str) -> None:
+    """Rename a file, or a folder with all files in it, over what had the new name."""
+    for path in [p for p in by_path if p == old or p.startswith(f"{old}/")]:
+        by_path[new + path[len(old) :]] = by_path.pop(path)
 
 
 def _path(arguments: str) -> str:
-    found = _FILE.match(arguments)
-    return found[1] if found else ""
+    match = _FILE.match(arguments)
+    return match[1] if match else ""

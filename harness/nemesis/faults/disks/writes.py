@@ -6,10 +6,10 @@
                 Undone by `mend-disk`: the node, which halts at the first error, is started again
 
 A controller's segments are those of the metadata log, which it writes twice a second at least.
-strace is attached to all threads of the process and changes the calls on the paths of the segments
-that are there; when one is rolled it is attached anew. Its output is the evidence: which calls it
-changed, and how long each slow one took. Every system call of the node costs some 20 microseconds
-more while it is attached.
+strace is attached to all threads of the process and changes the calls on the paths of its segments;
+when a segment is rolled, strace is attached again. Its output is the evidence: the calls that it
+changed, and how long each slow one took. While it is attached, every system call of the node costs
+some 20 microseconds more.
 
 Source: strace(1), --inject and --trace-path.
 """
@@ -87,7 +87,7 @@ def _segments(injection: Injection) -> list[Path]:
 
 
 def _follow(injection: Injection) -> None:
-    """Attach anew, to the same process, where there are other segments now."""
+    """Attach to the same process again when its segments have changed."""
     now, memo = _segments(injection), injection.memo
     met = memo["pids"][injection.node.name]
     if now == memo["segments"] or processes(injection).state(injection.node).pid != met:
@@ -105,7 +105,7 @@ def _seen(injection: Injection) -> str:
 def _slowed(injection: Injection) -> str | None:
     _follow(injection)
     delay_ms = SlowDiskOptions.of(injection.options).delay_ms
-    took_ms = [float(each) * 1000 for each in TOOK_S.findall(_seen(injection))]
+    took_ms = [float(seconds) * 1000 for seconds in TOOK_S.findall(_seen(injection))]
     if not took_ms or min(took_ms) < ALMOST * delay_ms:
         return None
     return (
@@ -158,7 +158,7 @@ SLOW_DISK = Verb(
     hits=KAFKAS,
     prepares="tampering",
     inject=_slow,
-    bit=_slowed,
+    proof_in_force=_slowed,
     during=_follow,
     heal=_leave_alone,
     healed=_undisturbed,
@@ -187,7 +187,7 @@ FAIL_DISK = Verb(
     hits=KAFKAS,
     prepares="tampering",
     inject=_fail,
-    bit=_failed,
+    proof_in_force=_failed,
     heal=_mend,
     healed=revived,
     impossible=_last_one_writes_nothing,

@@ -4,9 +4,9 @@ The classic cause of duplicates: the record is in the log, the acknowledgement i
 producer sends again. Options: `how = "drop"` (answers are dropped; default) or `how = "reset"` (one
 answer becomes a connection reset). Undone by `mend`.
 
-Done by rules in a chain of our own in the broker's network namespace; only that chain is removed.
-The chain's packet counters prove the cut. Of a node that gives no answer for a while
-(a follower, a ZooKeeper) one is asked for: a connection from the clients, which must not succeed.
+Rules in a chain of our own in the broker's network namespace do it; only that chain is removed.
+Its packet counters prove the cut. A node that sends clients nothing for a while (a follower, a
+ZooKeeper) is called by one: that connection must fail.
 Source: iptables-extensions(8), REJECT and statistic.
 """
 
@@ -69,7 +69,7 @@ def _cut(injection: Injection) -> None:
     iptables.hang(links, node, chain)
 
 
-def _bit(injection: Injection) -> str | None:
+def _cut_in_force(injection: Injection) -> str | None:
     chain = _chain(injection)
     packets = iptables.packets(links_of(injection), injection.node, chain).total()
     if not packets:
@@ -82,7 +82,7 @@ def _bit(injection: Injection) -> str | None:
 
 
 def ask(injection: Injection) -> None:
-    """Have a client call the node, so that it has something to answer."""
+    """Let a client call the node, so that it answers."""
     links, clients = links_of(injection), clients_of(injection.cluster)
     host, port = reach(links, clients, injection.node)
     links.in_network_of(clients, [sys.executable, "-I", "-S", "-c", _CALLS, host, str(port)])
@@ -111,7 +111,7 @@ CUT_ANSWERS = Verb(
     options=CutAnswersOptions,
     needs=(Links,),
     inject=_cut,
-    bit=_bit,
+    proof_in_force=_cut_in_force,
     heal=_mend,
     healed=_mended,
     ends=lambda _: frozenset({"clients"}),

@@ -3,14 +3,13 @@
     python -m harness.nemesis.faults.network.delay_queue QUEUE DELAY_MS JITTER_MS      (in the
     node's network)
 
-An iptables rule passes packets to a queue of the kernel (NFQUEUE); this program
-reads its number, waits, and has the kernel let it pass. It gets a packet's number only, never its
-content, and passes all whose time has come by one message: 10 µs a packet. Packets keep their
-order, with jitter too.
+An iptables rule passes packets to a queue of the kernel (NFQUEUE); this program reads the number of
+each packet, never its content, waits, and tells the kernel to let it pass. One message passes all
+packets that are due: 10 µs a packet. Packets keep their order, with jitter too.
 
 When this program dies, the rule's `--queue-bypass` lets packets pass; when the queue is full, the
-kernel passes packets as well (fail-open). It prints `ready` once packets are held, and ends at
-SIGTERM, having let pass what it held.
+kernel does (fail-open). The program prints `ready` once it holds packets back; at SIGTERM it lets
+all of them pass and ends.
 
 Standard library only. Source: linux/netfilter/nfnetlink_queue.h, iptables-extensions(8) NFQUEUE.
 """

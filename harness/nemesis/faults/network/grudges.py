@@ -8,12 +8,12 @@
     bridge([a, b, c])             a: c     c: a             b still receives from both
     ring([a, b, c, d, e])         a: c d   b: d e   …       each from a majority, no two the same
 
-Packets are dropped where they arrive, so a link can be cut one way. TCP needs both ways: a
-connection over a link that is cut in one direction still ends, but what is sent the other way until
-then arrives and is acted upon, which is what makes one-way cuts nasty.
+Packets are dropped where they arrive, so a link can be cut one way. A TCP connection over such a
+link ends, since it needs both ways, but until then what is sent the other way arrives and takes
+effect.
 
 In a ring of three each link is cut one way; from five nodes on the ring is symmetric for odd sizes.
-Pure functions of names; who plays which role is decided elsewhere.
+All are pure functions of names.
 Source: the shapes are Jepsen's (jepsen.nemesis: partition-halves, bridge, majorities-ring).
 """
 
@@ -29,7 +29,7 @@ Grudge = Mapping[str, frozenset[str]]
 def apart(ones: Collection[str], others: Collection[str], direction: Direction = "both") -> Grudge:
     """Neither side receives from the other; "in": only `ones` do not; "out": only `others`.
 
-    Who is in both sides counts for the first.
+    A node on both sides counts for the first.
     """
     first, second = frozenset(ones), frozenset(others) - frozenset(ones)
     grudge: dict[str, frozenset[str]] = {}

@@ -1,12 +1,12 @@
 """Chains of our own: iptables rules in a node's network namespace that the harness removes again.
 
-A chain is named by the number of its fault and hangs before everything else in INPUT (or OUTPUT),
-so established connections are hit too. It is filled before it is hung up: a cut is complete at once
-or not there. Removing goes by the name, never by position, and leaves alone what is not ours; it
-may be called after half an injection, and twice.
+A chain is named by the number of its fault and is the first rule of INPUT (or OUTPUT), so it hits
+established connections too. It is filled before it is put in force, so that a cut is complete or
+not there. It is removed by its name, never by position, so other rules stay; that is safe after
+half an injection, and twice.
 
-Rules that hold packets back stand in the table `mangle`: a packet that was let go is not looked at
-by the rest of its table again, and must still meet the cuts of other faults, which are in `filter`.
+Rules that hold packets back are in the table `mangle`: a packet that is let go skips the rest of
+its table, and must still meet the cuts of other faults, which are in `filter`.
 Source: iptables(8).
 """
 
@@ -72,8 +72,7 @@ def stands(links: Links, node: Node, chain: Chain) -> bool:
 
 
 def packets(links: Links, node: Node, chain: Chain) -> Counter[str]:
-    """How many packets the chain took, by the address of their other end; what it let pass does
-    not count."""
+    """How many packets the chain dropped or held, by the address of their other end."""
     show = ["iptables", "-w", "-t", chain.table, "-L", chain.name, "-v", "-n", "-x"]
     return count(links.in_network_of(node, show), chain.side)
 

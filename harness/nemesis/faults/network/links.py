@@ -16,11 +16,11 @@ Both are undone by `mend`. Which packets are dropped:
 A node that is not named in `from` is still reached: a leader cut from its followers keeps its
 ZooKeeper session.
 
-Done by rules at the receiver, in a chain of our own in its network namespace (or the clients'),
-which hits existing connections too. Where clients have no network of their own (docker, Kubernetes)
-packets to them are dropped as they leave the node. Proof: packets of each sender to each
-receiver were counted. Where a pair exchanges nothing, or in order to see a rejection,
-the sender is made to send one packet. Healed when the chains are gone.
+Rules at the receiver do it, in a chain of our own in its network namespace (or the clients'); they
+hit existing connections too. Where clients have no network of their own (docker, Kubernetes),
+packets to them are dropped as they leave the node. Proof: the rules counted packets of each sender
+to each receiver. Where a pair exchanges nothing, or to see a rejection, the sender is made to send
+one packet. Healed when the chains are gone.
 Source: iptables-extensions(8): REJECT, statistic.
 """
 
@@ -54,8 +54,8 @@ SHAPES: dict[str, Callable[[Sequence[str]], Grudge]] = {
     "bridge": grudges.bridge,
     "ring": grudges.ring,
 }
-QUIET = 9  # a port where nobody listens
-# What a silent sender runs: one packet to each address, to a port where nobody listens.
+QUIET = 9  # a port without a listener
+# What a silent sender runs: one packet to each address, to a port without a listener.
 # Where the rule stands at the sender itself, the kernel reports the drop to it: EPERM.
 _SENDS = """
 import contextlib, socket, sys
@@ -120,22 +120,22 @@ class LoseOptions(LinkOptions):
     ]
 
 
-# Who drops whose packets
+# The grudge
 
 
 def grudge_of(injection: Injection) -> Grudge:
     """The grudge that the options mean now, for the target's nodes."""
     names = [node.name for node in injection.nodes]
-    asked = LinkOptions.of(injection.options)
-    if asked.shape is not None:
+    options = LinkOptions.of(injection.options)
+    if options.shape is not None:
         Random(injection.seed).shuffle(names)  # noqa: S311
-        grudge = SHAPES[asked.shape](names)
+        grudge = SHAPES[options.shape](names)
     else:
-        grudge = grudges.apart(names, peers(injection, asked.peers), asked.direction)
+        grudge = grudges.apart(names, peers(injection, options.peers), options.direction)
     if not grudge:
         raise ClusterError(
             f"there is no other end to cut {', '.join(names)} from: change from "
-            f"or shape ({asked.as_given() or 'defaults'})"
+            f"or shape ({options.as_given() or 'defaults'})"
         )
     return grudge
 
@@ -147,19 +147,16 @@ Site = tuple[str, Chain]  # where a chain stands
 
 
 def sites(injection: Injection, grudge: Grudge) -> dict[Site, list[Pair]]:
-    """Where rules must be, for packets from which sender to which receiver."""
-    links, by_name, found = (
-        links_of(injection),
-        nodes_and_clients(injection),
-        dict[Site, list[Pair]](),
-    )
+    """The places of rules, each with the pairs whose packets it drops."""
+    links, by_name = links_of(injection), nodes_and_clients(injection)
+    pairs = dict[Site, list[Pair]]()
     for receiver, senders in grudge.items():
         at_receiver = links.has_rules(by_name[receiver])
         for sender in sorted(senders):
             chain = Chain(fault=injection.fault, hook="INPUT" if at_receiver else "OUTPUT")
             site = receiver if at_receiver else sender
-            found.setdefault((site, chain), []).append((receiver, sender))
-    return found
+            pairs.setdefault((site, chain), []).append((receiver, sender))
+    return pairs
 
 
 def rules(ends: Sequence[str], how: str, percent: float = 100.0, side: str = "-s") -> list[Rule]:
@@ -206,8 +203,8 @@ def _put_up(injection: Injection, *, how: str, percent: float) -> None:
 
 
 def _keep_up(injection: Injection) -> None:
-    """Rules go with a pod and name addresses that are a pod's: where a node's pod was
-    replaced they are put up anew, everywhere."""
+    """A new pod has no rules, and another address: once a node's pod was replaced, set up the rules
+    again at every node."""
     if injection.memo["addresses"] != addresses(injection):
         _mend(injection)
         injection.memo["again"]()
@@ -215,8 +212,7 @@ def _keep_up(injection: Injection) -> None:
 
 
 def stay(injection: Injection) -> None:
-    """Of faults that are not put up anew: raise ClusterError once a node's pod was replaced,
-    because they do not hit the new one."""
+    """Raise ClusterError once a node's pod was replaced: the fault does not hit the new one."""
     now = addresses(injection)
     begun = injection.memo.setdefault("addresses", now)
     if moved := [n.name for n in injection.nodes if begun[n.name] != now[n.name]]:
@@ -241,7 +237,7 @@ R = TypeVar("R")
 
 
 def at_once(do: Callable[[T], R], items: Iterable[T]) -> list[R]:
-    """Do it for each of them at the same time: reaching a node may take a tenth of a second."""
+    """Do it for all of them at the same time: reaching a node may take a tenth of a second."""
     with ThreadPoolExecutor(max_workers=16) as threads:
         return list(threads.map(do, items))
 
@@ -249,7 +245,7 @@ def at_once(do: Callable[[T], R], items: Iterable[T]) -> list[R]:
 # Proof
 
 
-def _cut_bit(injection: Injection) -> str | None:
+def _cut_in_force(injection: Injection) -> str | None:
     counted = _counted(injection)
     if quiet := [pair for pair, packets in counted.items() if not packets]:
         _provoke(injection, quiet)
@@ -258,7 +254,7 @@ def _cut_bit(injection: Injection) -> str | None:
     return _sentence(counted, "dropped" if dropped else "rejected")
 
 
-def _lose_bit(injection: Injection) -> str | None:
+def _loss_in_force(injection: Injection) -> str | None:
     counted = _counted(injection)
     return _sentence(counted, "lost") if any(counted.values()) else None
 
@@ -288,7 +284,7 @@ def _provoke(injection: Injection, pairs: Sequence[Pair]) -> None:
     def send(name: str) -> None:
         receivers = [by_name[receiver] for receiver, to in pairs if to == name]
         sender = by_name[name]
-        # Whoever lives in the host's network can only call a node, at the address to dial.
+        # Clients in the host's network reach a node only at the address to dial.
         rejects = CutOptions.of(injection.options).how == "reject"
         calls = rejects or not links.has_rules(sender)
         ends = [reach(links, sender, receiver, QUIET) for receiver in receivers]
@@ -299,7 +295,7 @@ def _provoke(injection: Injection, pairs: Sequence[Pair]) -> None:
 
 
 def reach(links: Links, sender: Node, node: Node, port: int | None = None) -> tuple[str, int]:
-    """Host and port at which the sender reaches a node; `port` is another one there."""
+    """Host and port at which the sender reaches a node, or another `port` of it."""
     if node.role != "client" and not links.has_rules(sender):
         return node.dial
     return node.address, port or node.port
@@ -340,7 +336,7 @@ CUT = Verb(
     needs=(Links,),
     together=True,
     inject=_cut,
-    bit=_cut_bit,
+    proof_in_force=_cut_in_force,
     heal=_mend,
     healed=_mended,
     during=_keep_up,
@@ -356,7 +352,7 @@ LOSE = Verb(
     needs=(Links,),
     together=True,
     inject=_lose,
-    bit=_lose_bit,
+    proof_in_force=_loss_in_force,
     heal=_mend,
     healed=_mended,
     during=_keep_up,

@@ -4,11 +4,10 @@
     duplicate   `percent` are sent twice
     corrupt     `percent` have one bit flipped; a receiver's checksum drops them
 
-Only where the kernel has netem, on what the node sends (tc on its eth0); undone by `restore`. A
-kernel without it refuses the scenario before a node starts; `kafka-harness doctor` shows it. TCP
-hides
-all three from Kafka and pays in time, which is what there is to see. Proof: packets of the node
-went through netem with that setting; healed when it is gone.
+netem changes what the node sends (tc on its eth0); undone by `restore`. Where the kernel has no
+netem, the scenario is refused before a node starts; `kafka-harness doctor` shows it. TCP hides all
+three from Kafka, which sees longer delays only. Proof: packets of the node went through netem with
+that setting; healed when it is gone.
 Source: tc-netem(8).
 """
 
@@ -52,8 +51,8 @@ class ReorderOptions(SomePackets):
 def setting(verb: str, options: Options) -> list[str]:
     """The parameters of netem."""
     if verb == "reorder":
-        asked = ReorderOptions.of(options)
-        return ["delay", f"{asked.ms:g}ms", "reorder", f"{asked.percent:g}%"]
+        wait = ReorderOptions.of(options)
+        return ["delay", f"{wait.ms:g}ms", "reorder", f"{wait.percent:g}%"]
     return [verb, f"{SomePackets.of(options).percent:g}%"]
 
 
@@ -75,8 +74,8 @@ def _proved(verb: str, injection: Injection) -> str | None:
 
 def sent(shown: str, handle: str) -> int:
     """How many packets a queue has sent, from what `tc -s qdisc show` prints."""
-    found = re.search(rf"qdisc netem {re.escape(handle)} .*?\n Sent \d+ bytes (\d+) pkt", shown)
-    return int(found[1]) if found else 0
+    match = re.search(rf"qdisc netem {re.escape(handle)} .*?\n Sent \d+ bytes (\d+) pkt", shown)
+    return int(match[1]) if match else 0
 
 
 def _verb(name: str, done: str, trial: Trial, options: type[Options] = SomePackets) -> Verb:
@@ -90,7 +89,7 @@ def _verb(name: str, done: str, trial: Trial, options: type[Options] = SomePacke
         holds="egress",
         prepares="netem",
         inject=lambda injection: _inject(name, injection),
-        bit=lambda injection: _proved(name, injection),
+        proof_in_force=lambda injection: _proved(name, injection),
         heal=restore,
         healed=restored,
         during=stay,

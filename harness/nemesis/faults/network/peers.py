@@ -1,9 +1,9 @@
-"""The other ends of bad links: what the option `from` names, and what follows for leadership.
+"""The other ends of bad links: the nodes that the option `from` names, and the effects of that.
 
     from = "followers"          the other replicas of the partition
     from = "clients, kafka2"    several, with commas between them
 
-`quorum` is who keeps the metadata: the ZooKeepers, or the controllers of KRaft.
+`quorum` means the nodes that keep the metadata: the ZooKeepers, or the controllers of KRaft.
 Where it names the clients alone, the nodes reach each other as before.
 """
 
@@ -26,8 +26,8 @@ from harness.nemesis.verb import Injection
 def _followers(injection: Injection) -> list[Node]:
     """The other replicas, in the ISR or not; if only the ISR is known, its other members."""
     roles, state = injection.roles, injection.roles.state
-    known = roles.view.assignment[roles.partition : roles.partition + 1]
-    names = set(known[0] if known else state.isr if state else ())
+    assigned = roles.view.assignment[roles.partition : roles.partition + 1]
+    names = set(assigned[0] if assigned else state.isr if state else ())
     leader = state.leader if state else None
     return [n for n in injection.cluster.nodes if n.name in names and n.name != leader]
 
@@ -78,13 +78,13 @@ class PeerOptions(Options):
 
 
 def effects_on_links(options: Options, _: Target) -> Effects:
-    """Where links to the clients alone are bad, brokers and ensemble reach each other as before."""
+    """The effects: with bad links to the clients alone, nodes reach each other as before."""
     clients_alone = set(words(PeerOptions.of(options).peers)) == {"clients"}
     return Effects(leadership="if-seen" if clients_alone else "anywhere")
 
 
 def not_there(setting: Setting, _: Target, options: Options) -> str | None:
-    """Why `from` names what the scenario's cluster has not."""
+    """Why the scenario's cluster lacks a node that `from` names."""
     for word in words(PeerOptions.of(options).peers):
         if setting.controllers and (word == "zookeepers" or word.startswith("zk")):
             return f"from names {word}, and KRaft has no ZooKeeper: use quorum"
@@ -95,11 +95,11 @@ def not_there(setting: Setting, _: Target, options: Options) -> str | None:
 
 def peers(injection: Injection, named: str) -> list[str]:
     """The names of the nodes that `from` means now."""
-    found: list[str] = []
+    names: list[str] = []
     for word in words(named):
         nodes = PEERS[word](injection) if word in PEERS else ()
-        found += [node.name for node in nodes] if word in PEERS else [word]
-    return found
+        names += [node.name for node in nodes] if word in PEERS else [word]
+    return names
 
 
 def nodes_and_clients(injection: Injection) -> dict[str, Node]:

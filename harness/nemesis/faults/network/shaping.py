@@ -1,19 +1,18 @@
-"""delay, throttle: links that work, but slowly.
+"""delay, throttle: slow links.
 
     delay       packets to the node wait for `ms` (and up to `jitter_ms` more, in their order), so
-                that every round trip with it takes so much longer; `from` as for `cut`, default
-                everyone. No netem needed: harness.nemesis.faults.network.delay_queue holds them
-                back.
+                that every round trip with it takes that much longer; `from` as for `cut`, default
+                everyone. harness.nemesis.faults.network.delay_queue holds them back, without netem
     throttle    the node sends at most `kbit` kilobits a second, to all together (tc tbf on
-                its eth0); what would have to wait for longer than half a second is dropped. What
-                others send to it is not limited, but TCP's acknowledgements wait with the rest
+                its eth0); a packet that would wait for more than half a second is dropped. What
+                others send to it is not limited, but its TCP acknowledgements are
 
-Undone by `restore`. Proof of a delay: packets were handed to our queue, and a connection to the
-node takes at least so long; it heals when the rules are gone and connections are fast again. If the
-program that holds packets back dies, packets pass at once, and the run fails when the fault is
-healed. Proof of a throttle: the kernel says that packets had to wait (`overlimits`)
-or were dropped. Where neither happens in the first ten seconds the limit has no effect, which is
-reported at once and leaves the fault unproved.
+Undone by `restore`. Proof of a delay: our queue got packets, and a connection to the node takes at
+least that long; healed when the rules are gone and connections are fast again. If the program that
+holds packets back dies, packets pass at once, and the run fails when the fault is healed. Proof of
+a throttle: the kernel counts packets that waited (`overlimits`) or were dropped. Where it counts
+none in the first ten seconds, the limit has no effect; that is reported at once, and the fault
+stays unproved.
 Source: iptables-extensions(8) NFQUEUE, tc-tbf(8).
 """
 
@@ -51,7 +50,7 @@ LEAST_BURST = 1600  # bytes: one packet must fit
 LONGEST_MS = 60_000
 END_LIMIT_S = 10.0
 PATIENCE_S = 2.0  # beyond the delay: without an answer by then another fault has cut the link
-# Prints the milliseconds that a connection took, or how long it took to be refused; or nothing.
+# Prints the milliseconds until a connection was made or refused; nothing without an answer.
 CONNECT = """
 import socket, sys, time
 begin = time.monotonic()
@@ -91,14 +90,14 @@ class DelayOptions(PeerOptions):
     peers: Peers = "everyone"
 
 
-def _asked(injection: Injection) -> DelayOptions:
+def _options(injection: Injection) -> DelayOptions:
     return DelayOptions.of(injection.options)
 
 
 def _delay(injection: Injection) -> None:
     links, chain, node = links_of(injection), _chain(injection), injection.node
     injection.memo["before_ms"] = _round_trip_ms(injection)
-    asked = _asked(injection)
+    delay = _options(injection)
     program = injection.memo["program"] = cast(Companions, injection.cluster).start_beside(
         node,
         [
@@ -108,8 +107,8 @@ def _delay(injection: Injection) -> None:
             "-c",
             inspect.getsource(delay_queue),
             str(injection.fault),
-            str(asked.ms),
-            str(asked.jitter_ms),
+            str(delay.ms),
+            str(delay.jitter_ms),
         ],
     )
     assert program.stdout is not None
@@ -123,7 +122,7 @@ def _delay(injection: Injection) -> None:
 
 def _delayed(injection: Injection) -> str | None:
     chain, node = _chain(injection), injection.node
-    took_ms, asked_ms = _round_trip_ms(injection), _asked(injection).ms
+    took_ms, asked_ms = _round_trip_ms(injection), _options(injection).ms
     packets = iptables.packets(links_of(injection), node, chain).total()
     if not packets or took_ms is None or took_ms < asked_ms:
         return None
@@ -136,7 +135,7 @@ def _delayed(injection: Injection) -> str | None:
 
 
 def _stop_delay(injection: Injection) -> None:
-    """Rules first: no packet is handed over any more when the program ends."""
+    """Remove the rules first, so that the queue gets no packet when the program ends."""
     iptables.remove(links_of(injection), injection.node, _chain(injection))
     program = injection.memo.pop("program", None)
     if program is None:
@@ -160,21 +159,20 @@ def _fast_again(injection: Injection) -> str | None:
     if iptables.stands(links_of(injection), node, chain):
         return None
     took_ms = _round_trip_ms(injection)
-    if took_ms is None or took_ms >= _asked(injection).ms:
+    if took_ms is None or took_ms >= _options(injection).ms:
         return None
     return f"chain {chain.name} is gone from {node.name}; a connection to it takes {took_ms:.1f} ms"
 
 
 def _chain(injection: Injection) -> Chain:
-    """In `mangle`: what is let go must still pass the rules of other faults in `filter`."""
+    """A chain in `mangle`: packets must still meet the rules of other faults in `filter`."""
     return Chain(fault=injection.fault, table="mangle")
 
 
 def _round_trip_ms(injection: Injection) -> float | None:
-    """How long a connection to the node takes for the first of those whose packets wait; the next
-    one is asked if it gets no answer, as behind a cut."""
-    links, asked = links_of(injection), _asked(injection)
-    patience_s = (asked.ms + asked.jitter_ms) / 1000 + PATIENCE_S
+    """How long a connection to the node takes from the first of the senders that gets an answer."""
+    links, delay = links_of(injection), _options(injection)
+    patience_s = (delay.ms + delay.jitter_ms) / 1000 + PATIENCE_S
     for sender in _senders(injection):
         host, port = reach(links, sender, injection.node)
         argv = [sys.executable, "-I", "-S", "-c", CONNECT, host, str(port), str(patience_s)]
@@ -185,7 +183,7 @@ def _round_trip_ms(injection: Injection) -> float | None:
 
 def _senders(injection: Injection) -> list[Node]:
     by_name = nodes_and_clients(injection)
-    named = peers(injection, _asked(injection).peers)
+    named = peers(injection, _options(injection).peers)
     names = [name for name in named if name != injection.node.name]
     if not names:
         raise ClusterError(
@@ -264,7 +262,7 @@ def _kbit(injection: Injection) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """What a queue that limits has counted."""
+    """The counters of a limiting queue."""
 
     sent: int = 0  # bytes
     dropped: int = 0  # packets
@@ -274,15 +272,15 @@ class Seen:
 def seen_by(shown: str, handle: str) -> Seen:
     """The counters of a queue, from what `tc -s qdisc show` prints."""
     counters = r".*?\n Sent (\d+) bytes \d+ pkt \(dropped (\d+), overlimits (\d+) "
-    found = re.search(rf"qdisc tbf {re.escape(handle)} {counters}", shown)
-    if not found:
+    match = re.search(rf"qdisc tbf {re.escape(handle)} {counters}", shown)
+    if not match:
         return Seen()
-    sent, dropped, waits = map(int, found.groups())
+    sent, dropped, waits = map(int, match.groups())
     return Seen(sent=sent, dropped=dropped, waits=waits)
 
 
 def restore(injection: Injection) -> None:
-    """Take the node's queue away, if it is ours."""
+    """Remove the node's queue, if it is ours."""
     if _has_qdisc(injection):
         _tc(injection, "del", "dev", "eth0", "root", "handle", handle_of(injection))
 
@@ -317,7 +315,7 @@ DELAY = Verb(
     needs=(Links, Companions),
     holds="ingress",
     inject=_delay,
-    bit=_delayed,
+    proof_in_force=_delayed,
     heal=_stop_delay,
     healed=_fast_again,
     host={"iptables NFQUEUE": ""},
@@ -331,7 +329,7 @@ THROTTLE = Verb(
     needs=(Links,),
     holds="egress",
     inject=_throttle,
-    bit=_throttled,
+    proof_in_force=_throttled,
     heal=restore,
     healed=restored,
     during=stay,

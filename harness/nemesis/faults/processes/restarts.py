@@ -1,4 +1,4 @@
-"""roll, crash-loop: nodes that go and come again and again.
+"""roll, crash-loop: nodes are restarted one by one, or one node again and again.
 
     roll         restarts the target's nodes one after the other, each only when the one before is
                  back, every broker is registered and every ISR is full; `how = "clean"` (SIGTERM;
@@ -7,8 +7,8 @@
                  kill `every_s` seconds (default 2) after each start. A broker that is started
                  inside its old ZooKeeper session ends by itself: that too is a crash
 
-roll is in force when the last broker is back: then it is over, too. Both are
-undone by `start`: whatever is down then is started.
+roll is in force when the last broker is back: then it is over, too. Both are undone by `start`: it
+starts every node that is down.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _begin_roll(injection: Injection) -> None:
 
 
 def _rolled(injection: Injection) -> str | None:
-    """Bring the roll a step further; the sentence of what was done once all are back."""
+    """Do the next step of the roll; the evidence once all nodes are back."""
     memo = injection.memo
     node: Node | None = memo["now"]
     if node is None and not _whole(injection):
@@ -163,7 +163,7 @@ ROLL = Verb(
     together=True,
     hits=KAFKAS,
     inject=_begin_roll,
-    bit=_rolled,
+    proof_in_force=_rolled,
     heal=_start_what_is_down,
     healed=_all_back,
     patience=10,
@@ -177,7 +177,7 @@ CRASH_LOOP = Verb(
     needs=(Restarts,),
     holds="process",
     inject=_begin_loop,
-    bit=_crashed_twice,
+    proof_in_force=_crashed_twice,
     during=_crash,
     heal=_start_what_is_down,
     healed=_loop_over,

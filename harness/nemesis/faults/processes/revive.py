@@ -1,9 +1,9 @@
-"""A broker that a fault of its disk has ended, or will: started again once the disk is whole.
+"""Starts a broker again that a fault of its disk has ended, or will end.
 
 Kafka takes a log directory offline at the first error, and a broker without any halts. So healing
-is: undo what was done to the disk, then start the broker, again and again where it ended itself
-once more for a reason that passes: those of any start (cluster.PASSING), or the failure that it had
-already met when the disk was healed.
+undoes what was done to the disk, then starts the broker. If the broker ends itself once more, it
+is started again where the reason is transient: one of any start (nodes.TRANSIENT_EXITS), or the
+failure that it had met before the disk was healed.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from harness.nemesis.faults.processes import signals
 from harness.nemesis.faults.processes.signals import processes
 from harness.nemesis.verb import Injection
 
-PASSING = (*nodes.PASSING, "log dirs in")
+TRANSIENT_EXITS = (*nodes.TRANSIENT_EXITS, "log dirs in")
 
 
 def disks(injection: Injection) -> Disks:
-    """The cluster, as what reads and changes what nodes have on disk."""
+    """The cluster, as the capability to read and change nodes' disks."""
     return cast(Disks, injection.cluster)
 
 
 def note_pids(injection: Injection) -> None:
-    """Remember which processes the fault meets."""
+    """Note the processes of the nodes."""
     control = processes(injection)
     injection.memo["pids"] = {node.name: control.state(node).pid for node in injection.nodes}
 
 
 def gone(injection: Injection, node: Node) -> str | None:
-    """The sentence for the evidence, once the process that the fault met is gone."""
+    """The evidence, once the noted process of the node is gone."""
     pid = injection.memo["pids"][node.name]
     now = processes(injection).state(node).pid
     return None if pid is None or now == pid else f"process {pid} of {node.name} is gone"
@@ -46,6 +46,6 @@ def revive(injection: Injection) -> None:
 
 
 def revived(injection: Injection) -> str | None:
-    """Every node is a member of the cluster, again or still."""
-    sentences = [signals.back(injection, node, PASSING) for node in injection.nodes]
+    """The evidence, once every node is a member of the cluster."""
+    sentences = [signals.back(injection, node, TRANSIENT_EXITS) for node in injection.nodes]
     return "; ".join(filter(None, sentences)) if all(sentences) else None

@@ -1,15 +1,15 @@
 """kill, stop, pause: what happens to a node's process.
 
     kill    SIGKILL; its ZooKeeper session must expire before it is replaced
-    stop    SIGTERM; a broker control its leaderships over first (controlled shutdown)
+    stop    SIGTERM; a broker hands its leaderships over first (controlled shutdown)
     pause   SIGSTOP; it keeps its connections and answers nothing
 
 kill and stop are undone by `start`, pause by `resume`. A broker that starts inside its old
 ZooKeeper session exits with NodeExists (its ephemeral znode still lives): it is started again
-until it stays, as after the other reasons that pass (PASSING).
+until it stays, as after any other of TRANSIENT_EXITS.
 
-A worker can be hit as well. On SIGTERM it awaits what is outstanding, then ends. The one that
-replaces it is a new process with a name of its own; healed is when that one acks or reads.
+A worker can be hit as well. On SIGTERM it awaits what is outstanding, then ends. A new process with
+a name of its own replaces it; the fault is healed when that one acks or reads.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from contextlib import suppress
 from typing import cast
 
 from harness.cluster.capabilities import Foreign, Processes, Restarts
-from harness.cluster.nodes import PASSING, ClusterError, Node
+from harness.cluster.nodes import TRANSIENT_EXITS, ClusterError, Node
 from harness.cluster.startup import keeper_serves
 from harness.cluster.view.state import BLIND, QuorumView
 from harness.model.effects import Effects
@@ -38,16 +38,16 @@ def end(injection: Injection, node: Node, number: signal.Signals) -> int | None:
 
 
 def begin(injection: Injection, node: Node) -> None:
-    """Start a node that has no process: the one place where that is done. What it has on disk is
-    kept before: it will truncate."""
+    """Start a node that has no process; only this function does. Before that, keep what it has on
+    disk: it will truncate."""
     remember(injection, node)
     injection.keep((node,))
     restarts(injection).start_node(node)
 
 
 def remember(injection: Injection, node: Node) -> None:
-    """A broker's registration outlives its process until the session ends: the process that is
-    started next is up when it has another."""
+    """Note a broker's registration, which outlives its process until the session ends: the next
+    process is up when it has another."""
     if node.role == "broker":
         olds = injection.memo.setdefault("registrations", {}).setdefault(node.name, set())
         with suppress(*BLIND):
@@ -102,15 +102,17 @@ def _stands_still(injection: Injection) -> str | None:
     return f"process {state.pid} of {injection.node.name} is stopped" if state.stopped else None
 
 
-def back(injection: Injection, node: Node, passing: Sequence[str] = PASSING) -> str | None:
-    """Up again: a broker is registered in ZooKeeper, a ZooKeeper member serves, a worker works.
+def back(
+    injection: Injection, node: Node, transient: Sequence[str] = TRANSIENT_EXITS
+) -> str | None:
+    """The evidence, once a broker is registered, a ZooKeeper member serves, or a worker works.
 
-    One that ended itself for a reason in `passing` is started again; for another, ClusterError.
+    A node that ended itself for a reason in `transient` is started again. Else raises ClusterError.
     """
     control = processes(injection)
     last = control.exited_early(node)
     if last is not None:
-        if not any(reason in last for reason in passing):
+        if not any(reason in last for reason in transient):
             raise ClusterError(f"{node.name} did not come back; its last log lines:\n{last}")
         injection.memo["restarts"] = injection.memo.get("restarts", 0) + 1
         begin(injection, node)
@@ -126,11 +128,11 @@ def _back(injection: Injection) -> str | None:
 
 
 def _runs_on(injection: Injection) -> str | None:
-    """Not stopped, and still (or again) a member of the cluster."""
+    """The evidence, once it is not stopped, and still (or again) a member of the cluster."""
     node = injection.node
     state = processes(injection).state(node)
     if state.pid is None:
-        return _back(injection)  # it ended itself on waking, as after a lost session
+        return _back(injection)  # it ended itself when it was resumed, as after a lost session
     if state.stopped:
         return None
     if injection.clients and node.role == "client":
@@ -143,7 +145,7 @@ def _runs_on(injection: Injection) -> str | None:
 
 
 def takes_part(injection: Injection, node: Node) -> bool:
-    """Whether it takes part again: a broker under another registration than those remembered."""
+    """Whether the node is a member again: a broker by another registration than those noted."""
     if node.role == "controller" and isinstance(injection.cluster, Foreign):
         return cast(QuorumView, injection.view).follows(node)
     if node.role in ("zookeeper", "controller"):
@@ -156,7 +158,7 @@ def takes_part(injection: Injection, node: Node) -> bool:
 
 
 def processes(injection: Injection) -> Processes:
-    """Who can signal and start the nodes that are hit."""
+    """The workers or the cluster: what can signal and start the nodes that are hit."""
     if injection.node.role == "client":
         if injection.clients is None:
             raise ClusterError(
@@ -172,7 +174,7 @@ RESTARTED = ENDED.model_copy(update={"starts_again": True})
 
 
 def restarts(injection: Injection) -> Restarts:
-    """The same where the verb needs `Restarts`."""
+    """The same, for verbs that need `Restarts`."""
     return cast(Restarts, processes(injection))
 
 
@@ -185,7 +187,7 @@ KILL = Verb(
     holds="process",
     hits=PROCESSES,
     inject=_kill,
-    bit=_gone,
+    proof_in_force=_gone,
     heal=_start,
     healed=_back,
 )
@@ -198,7 +200,7 @@ STOP = Verb(
     holds="process",
     hits=PROCESSES,
     inject=_stop,
-    bit=_gone,
+    proof_in_force=_gone,
     heal=_start,
     healed=_back,
 )
@@ -211,7 +213,7 @@ PAUSE = Verb(
     holds="process",
     hits=PROCESSES,
     inject=_pause,
-    bit=_stands_still,
+    proof_in_force=_stands_still,
     heal=_resume,
     healed=_runs_on,
 )

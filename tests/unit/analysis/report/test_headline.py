@@ -16,7 +16,7 @@ from analysis.report.headline import (
 )
 from analysis.verdict.demands import parse
 from analysis.verdict.judge import Gap, Tally, judge
-from harness.model.runs.old_runs import completed
+from harness.model.runs.old_runs import complete_steps
 from tests.baseline.cells import CONFIGURATIONS, Case
 from tests.baseline.permissions import permission_in
 from tests.baseline.sentences_text import headline
@@ -237,7 +237,7 @@ def test_where_nothing_is_gone_no_data_was_lost(report: Report) -> None:
 
 
 def test_a_fault_that_is_not_the_one_planned_is_told_by_its_own_verb() -> None:
-    step = completed([{"step": 0, "verb": "kill", "target": "leader"}])
+    step = complete_steps([{"step": 0, "verb": "kill", "target": "leader"}])
     hit: Any = {"step": 0, "verb": "kill", "target": "leader", "nodes": ["kafka1"]}
 
     assert faults_words([hit], step) == "the leader was killed"
@@ -268,7 +268,7 @@ def test_faults_in_words(faults: list[tuple[str, str]], words: str) -> None:
         for step, (verb, target) in enumerate(faults)
     ]
 
-    assert faults_words(rows, completed(rows)) == words
+    assert faults_words(rows, complete_steps(rows)) == words
 
 
 def test_a_fault_is_told_in_the_words_of_its_step_and_not_by_its_verb() -> None:

@@ -24,12 +24,12 @@ with ahead.Ahead(scratch=Path(sys.argv[1])) as made:
     made.start()
     spark = made.spark(operations=3)
     report = job.check([Path(sys.argv[1])], started=spark)[0]
-    print(report["verdict"], spark.conf.get("spark.sql.codegen.wholeStage"))
+    print(report.verdict, spark.conf.get("spark.sql.codegen.wholeStage"))
     job.check([Path(sys.argv[1])], started=spark)  # it goes on
     with session(operations=SMALL, started=spark):  # a history that is no small one
         print(spark.conf.get("spark.sql.codegen.wholeStage"))
     assert made.spark(operations=BIG) is None  # its memory is a small check's
-    print(job.check([Path(sys.argv[1])])[0]["verdict"])  # as if there had been none
+    print(job.check([Path(sys.argv[1])])[0].verdict)  # as if there had been none
 """
 LONG = """
 import sys, threading

@@ -11,11 +11,11 @@ from harness.checkout import ROOT
 from harness.model.runs.ledger import Lines
 
 GAP = backends.MEASURES[2]
-CELL: dict[str, Any] = {"scenario": "c", "claim": "it loses", "note": "ours"}
+CELL: Any = {"scenario": "c", "claim": "it loses", "note": "ours"}
 CAMPAIGN = {"cells": [CELL], "backends": ["local", "docker"], "seed": 1}
 
 
-def line(backend: str, lost: int = 0, gap: float = 0.0, **more: Any) -> dict[str, Any]:
+def line(backend: str, lost: int = 0, gap: float = 0.0, **more: Any) -> Any:
     return {
         "cell": "c",
         "backend": backend,
@@ -49,7 +49,7 @@ def test_each_backend_has_its_column_in_every_table():
 
 def test_a_run_that_was_not_as_demanded_is_told_with_its_reasons():
     bad = line("docker", verdict="invalid", reasons=["1 record was lost"])
-    unfinished = {"cell": "c", "seed": 9, "exit": 255}
+    unfinished: Any = {"cell": "c", "seed": 9, "exit": 255}
     page = backends.render(CAMPAIGN, Lines(all=[line("docker"), bad, unfinished]))
 
     assert "| `c` | it loses | 0 of 1 | 1 of 2 |" in page
@@ -74,7 +74,7 @@ def test_backends_differ_where_their_ranges_do_not_touch(one, other, differ):
 
 
 def test_a_gap_on_a_starved_host_is_none_and_makes_no_difference():
-    starved: dict[str, Any] = {"starved_in_load": {"pressure_some_percent": 90.0}}
+    starved: Any = {"starved_in_load": {"pressure_some_percent": 90.0}}
     runs = [line("local", gap=1.0), line("local", gap=9.0, **starved)]
     slow = [line("docker", gap=3.0)]
 
@@ -92,7 +92,7 @@ def test_a_difference_is_a_sentence_with_both_ranges():
 
 
 def test_how_busy_the_host_was_is_told_of_each_backend():
-    busy: dict[str, Any] = {
+    busy: Any = {
         "host": {"cpu_starvation": {"pressure_some_percent": 40.4}},
         "kafka": "3.9.2",
     }

@@ -11,7 +11,7 @@ from analysis.studies.beside import beside, require_one_configuration
 from harness.model.runs.ledger import ENDED, STARTED, SUPERSEDED, LedgerError, Lines
 
 
-def line(event: str, seed: int, cell: str = "c", **more: Any) -> dict[str, Any]:
+def line(event: str, seed: int, cell: str = "c", **more: Any) -> Any:
     return {"event": event, "cell": cell, "seed": seed, "started_utc": f"at {seed}", **more}
 
 

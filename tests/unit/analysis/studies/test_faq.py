@@ -14,10 +14,10 @@ from harness.scenario.file import shipped
 
 PAGE = (DOCS / "faq.md").read_text()
 TEMPLATE = (files("analysis.studies") / "templates" / "faq.md.j2").read_text()
-CELL: dict[str, Any] = {"name": "c", "scenario": "s"}
+CELL: Any = {"name": "c", "scenario": "s"}
 
 
-def line(lost: int, *, verdict: str = "valid", reads: tuple[float, ...] = ()) -> dict[str, Any]:
+def line(lost: int, *, verdict: str = "valid", reads: tuple[float, ...] = ()) -> Any:
     return {
         "cell": "c",
         "verdict": verdict,
@@ -31,7 +31,7 @@ def line(lost: int, *, verdict: str = "valid", reads: tuple[float, ...] = ()) ->
     }
 
 
-def measured(*lines: dict[str, Any]) -> faq.Measured:
+def measured(*lines: Any) -> faq.Measured:
     return faq.Measured({"cells": [CELL | {"repeats": 3}]}, lines)
 
 

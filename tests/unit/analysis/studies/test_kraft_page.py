@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from analysis.studies import kraft, pages
 from harness.checkout import ROOT
 from harness.model.runs.ledger import Lines
@@ -19,7 +21,7 @@ def test_the_page_in_the_repository_is_the_one_that_its_data_give() -> None:
 
 
 def test_each_part_has_its_table_and_what_is_missing_is_told() -> None:
-    line = {
+    line: Any = {
         "cell": "a",
         "seed": 1,
         "configuration": "1",

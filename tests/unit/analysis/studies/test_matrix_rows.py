@@ -16,7 +16,7 @@ def line(
     lost: int = 0,
     gap_s: float = 0.0,
     percent: float = 20.0,
-) -> dict[str, Any]:
+) -> Any:
     return {
         "verdict": "valid",
         "anomalies": {"lost": lost, "duplicate": 0},
@@ -72,13 +72,13 @@ def test_losses_are_of_all_runs_and_gaps_of_those_on_a_calm_host() -> None:
 
 
 def test_runs_whose_pressure_nobody_recorded_give_no_gaps() -> None:
-    old = {**line(gap_s=6.0), "starved_in_load": None}
+    old: Any = {**line(gap_s=6.0), "starved_in_load": None}
 
     assert row([old])["gap"] == "not measured calm"
 
 
 def test_what_a_failed_calibration_came_before_is_unknown_and_in_no_share() -> None:
-    doubted = {**line(), "verdict": "unknown", "judged": "valid"}
+    doubted: Any = {**line(), "verdict": "unknown", "judged": "valid"}
 
     told = row([doubted, line(lost=1)])
 
@@ -88,7 +88,7 @@ def test_what_a_failed_calibration_came_before_is_unknown_and_in_no_share() -> N
 
 
 def test_a_run_without_a_verdict_is_in_no_share() -> None:
-    silent, lossy = ({**line(lost=lost), "verdict": "unknown"} for lost in (0, 1))
+    silent, lossy = (line(lost=lost) | {"verdict": "unknown"} for lost in (0, 1))
 
     assert row([silent, line()])["lossy"].startswith("0 of 1 ")
     assert row([lossy, line()])["lossy"] == "0 of 1 (0–79 %); 1 unknown, which saw it"

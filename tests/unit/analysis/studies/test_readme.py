@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from typing import Any
 
 from analysis.studies import readme
 from analysis.studies.pages import page
@@ -14,7 +15,7 @@ from harness.model.runs.ledger import Lines
 FILE = DOCS / "configurations.toml"
 
 
-def line(cell: str, lost: int) -> dict[str, object]:
+def line(cell: str, lost: int) -> Any:
     seen = {"lost": lost, "duplicate": 0}
     calm = {"starved_in_load": {"pressure_some_percent": 10.0}}
     told = {"cell": cell, "seed": 1, "anomalies": seen, "acked": 1000, "produce_gaps_s": [2.5]}

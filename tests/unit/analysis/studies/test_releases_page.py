@@ -11,7 +11,7 @@ from harness.model.runs.ledger import Lines
 CAMPAIGN = {"seed": 1}
 
 
-def line(lost: int = 0, verdict: str = "valid", **cluster: str) -> dict[str, Any]:
+def line(lost: int = 0, verdict: str = "valid", **cluster: str) -> Any:
     return {
         "cell": "c",
         "seed": 1,

@@ -17,9 +17,7 @@ from harness.model.runs.ledger import Lines, read
 from harness.scenario.prepare import Request
 
 
-def line(
-    lost: int = 0, duplicate: int = 0, gaps: tuple[float, ...] = (), **more: Any
-) -> dict[str, Any]:
+def line(lost: int = 0, duplicate: int = 0, gaps: tuple[float, ...] = (), **more: Any) -> Any:
     anomalies = {"lost": lost, "duplicate": duplicate}
     return {
         "cell": "c",
@@ -38,7 +36,7 @@ def line(
     }
 
 
-def older(**told: Any) -> dict[str, Any]:
+def older(**told: Any) -> Any:
     """A line from before lines had a digest."""
     return {key: value for key, value in line(**told).items() if key != "configuration"}
 
@@ -180,7 +178,7 @@ def test_what_the_replicas_did_is_told_over_all_runs():
 BALANCE = {**CELL, "balance": True}
 
 
-def stretch(from_s: float, to_s: float, *brokers: tuple[int, int]) -> dict[str, Any]:
+def stretch(from_s: float, to_s: float, *brokers: tuple[int, int]) -> Any:
     """How many partitions each broker led, and its acks."""
     rows = [{"leads": leads, "acks": acks} for leads, acks in brokers]
     return {"start_s": from_s, "end_s": to_s, "brokers": rows}
@@ -249,7 +247,7 @@ def test_runs_under_a_former_name_are_the_cell_s():
 
 
 def test_gaps_and_latencies_are_of_calm_runs_and_losses_of_all():
-    starved: dict[str, Any] = {"starved_in_load": {"pressure_some_percent": 99.0}}
+    starved: Any = {"starved_in_load": {"pressure_some_percent": 99.0}}
     lines = [line(1, gaps=(2.0,)), line(5, gaps=(30.0,), **starved)]
 
     row = claims.row(CELL, lines)

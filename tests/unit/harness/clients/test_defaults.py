@@ -8,7 +8,9 @@ from harness.clients import defaults
 
 
 def producer_config(scenario, file=None, **more):
-    return defaults.layered("producer", defaults.Asked(scenario=scenario, file=file, **more)).config
+    return defaults.layer_config(
+        "producer", defaults.Asked(scenario=scenario, file=file, **more)
+    ).config
 
 
 EXPLICIT = (
@@ -39,7 +41,7 @@ SCENARIO = {
 
 
 def of(**more):
-    return defaults.layered("producer", defaults.Asked(scenario=SCENARIO, **more))
+    return defaults.layer_config("producer", defaults.Asked(scenario=SCENARIO, **more))
 
 
 def test_without_a_file_all_of_the_scenario_holds_and_set_wins():
@@ -84,7 +86,7 @@ def test_heartbeats_must_be_shorter_than_a_session():
     def kept(**file):
         own = {"heartbeat.interval.ms": 500, "session.timeout.ms": 2000}
         asked = defaults.Asked(scenario=own, file={k.replace("_", "."): v for k, v in file.items()})
-        return list(defaults.layered("consumer", asked).kept)
+        return list(defaults.layer_config("consumer", asked).kept)
 
     assert kept(session_timeout_ms="500") == []
     assert kept(session_timeout_ms="501") == ["heartbeat.interval.ms"]
@@ -103,7 +105,7 @@ def test_heartbeats_must_be_shorter_than_a_session():
     ],
 )
 def test_what_librdkafka_refuses_and_java_does_not_is_made_to_fit(role, file, fitted, value):
-    found = defaults.layered(role, defaults.Asked(file=file))
+    found = defaults.layer_config(role, defaults.Asked(file=file))
 
     if fitted is None:
         assert ({"message.timeout.ms"} if value else set()) == found.fitted.keys()
@@ -112,7 +114,7 @@ def test_what_librdkafka_refuses_and_java_does_not_is_made_to_fit(role, file, fi
         (other,) = found.fitted.values()
         assert (found.config[fitted], [fitted], other in file) == (value, [*found.fitted], True)
         assert found.layers[fitted] == f"to fit {other}"
-    alone = defaults.layered(role, defaults.Asked(scenario=file))
+    alone = defaults.layer_config(role, defaults.Asked(scenario=file))
     assert alone.fitted == {}
 
 
@@ -126,17 +128,17 @@ def test_what_librdkafka_refuses_and_java_does_not_is_made_to_fit(role, file, fi
     ],
 )
 def test_java_tries_as_long_as_a_request_may_take(file, delivery):
-    found = defaults.layered("producer", defaults.Asked(file=file)).config
+    found = defaults.layer_config("producer", defaults.Asked(file=file)).config
 
     assert found["message.timeout.ms"] == delivery
     asked = defaults.Asked(file={"linger.ms": "3"}, client="librdkafka")
-    assert defaults.layered("producer", asked).config["message.timeout.ms"] == 300000
+    assert defaults.layer_config("producer", asked).config["message.timeout.ms"] == 300000
 
 
 def test_a_session_that_had_to_fit_takes_its_heartbeat_along():
     own = {"heartbeat.interval.ms": 500}
     asked = defaults.Asked(scenario=own, file={"max.poll.interval.ms": "300"})
-    found = defaults.layered("consumer", asked)
+    found = defaults.layer_config("consumer", asked)
 
     assert (found.config["session.timeout.ms"], found.config["heartbeat.interval.ms"]) == (
         "300",
@@ -144,11 +146,11 @@ def test_a_session_that_had_to_fit_takes_its_heartbeat_along():
     )
     assert {"session.timeout.ms", "heartbeat.interval.ms"} == {*found.fitted}
     named = defaults.Asked(file={"max.poll.interval.ms": "2000", "heartbeat.interval.ms": "3000"})
-    assert defaults.layered("consumer", named).config["heartbeat.interval.ms"] == 666
+    assert defaults.layer_config("consumer", named).config["heartbeat.interval.ms"] == 666
 
 
 def test_acks_has_one_spelling():
-    found = defaults.layered(
+    found = defaults.layer_config(
         "producer", defaults.Asked(scenario={"acks": "all"}, file={"acks": "-1"})
     )
 
@@ -159,14 +161,14 @@ def test_with_the_newer_protocol_brokers_say_what_a_session_is():
     own = {"heartbeat.interval.ms": 500, "session.timeout.ms": 2000, "fetch.wait.max.ms": 9}
     asked = defaults.Asked(scenario=own, file={"group.protocol": "consumer"})
 
-    assert {"fetch.wait.max.ms": 9} == defaults.layered("consumer", asked).kept
+    assert {"fetch.wait.max.ms": 9} == defaults.layer_config("consumer", asked).kept
 
 
 @pytest.mark.parametrize("spelled", ["1", "t", "TRUE", True])
 def test_what_is_on_has_one_spelling(spelled):
     """So it is judged as on, whatever librdkafka takes for it."""
     file = {"enable.idempotence": spelled}
-    found = defaults.layered("producer", defaults.Asked(file=file, client="librdkafka")).config
+    found = defaults.layer_config("producer", defaults.Asked(file=file, client="librdkafka")).config
 
     assert found["enable.idempotence"] is True
     assert found["max.in.flight.requests.per.connection"] == 5
@@ -174,7 +176,7 @@ def test_what_is_on_has_one_spelling(spelled):
 
 def test_beside_a_file_a_consumer_has_its_client_s_isolation_and_reset():
     def config(**more):
-        found = defaults.layered("consumer", defaults.Asked(**more)).config
+        found = defaults.layer_config("consumer", defaults.Asked(**more)).config
         return [found[key] for key in ("isolation.level", "auto.offset.reset", "check.crcs")]
 
     assert config() == ["read_committed", "earliest", True]
@@ -193,7 +195,7 @@ def test_beside_a_file_a_consumer_has_its_client_s_isolation_and_reset():
     ],
 )
 def test_librdkafka_is_idempotent_where_it_is_asked_to_be(file, idempotent, in_flight):
-    found = defaults.layered("producer", defaults.Asked(file=file, client="librdkafka")).config
+    found = defaults.layer_config("producer", defaults.Asked(file=file, client="librdkafka")).config
 
     assert str(found["enable.idempotence"]).lower() == str(idempotent).lower()
     assert int(found["max.in.flight.requests.per.connection"]) == in_flight
@@ -211,7 +213,7 @@ def test_index_is_the_worker_s_number():
     config = {"client.rack": "rack{index}", "transactional.id": "t-{index}-x", "linger.ms": 1}
 
     expected = {"client.rack": "rack1", "transactional.id": "t-4-x", "linger.ms": 1}
-    assert expected == defaults.of_one(config, 4, 1)
+    assert expected == defaults.worker_config(config, 4, 1)
 
 
 @pytest.mark.parametrize(
@@ -225,9 +227,9 @@ def test_idempotence_gives_way_when_nobody_asked_for_it(asked):
 def test_each_producer_has_a_transactional_id_of_its_own():
     config = producer_config({"transactional.id": "shop"})
 
-    ids = [defaults.of_one(config, number, number)["transactional.id"] for number in (0, 1)]
+    ids = [defaults.worker_config(config, number, number)["transactional.id"] for number in (0, 1)]
     assert ids == ["shop-0", "shop-1"] == [defaults.transactional_id(config, n) for n in (0, 1)]
-    assert defaults.of_one({"acks": "all"}, 0, 0) == {"acks": "all"}
+    assert defaults.worker_config({"acks": "all"}, 0, 0) == {"acks": "all"}
     assert defaults.transactional_id({}, 0) is None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.clients.defaults import CLIENTS, Asked, layered
+from harness.clients.defaults import CLIENTS, Asked, layer_config
 from harness.clients.differences import differences
 from harness.clients.java_keys import ROLES
 from harness.clients.librdkafka import complaint_of_librdkafka
@@ -82,7 +82,7 @@ def test_what_java_s_consumer_does_not_start_with_is_told(written: Write) -> Non
 
 def test_differences_show_both_defaults_and_what_was_used() -> None:
     asked = {"acks": "all", "linger.ms": 20, "enable.idempotence": False}
-    used = layered("producer", Asked(scenario=asked)).config
+    used = layer_config("producer", Asked(scenario=asked)).config
     rows = {row["key"]: row for row in differences(used, "producer")}
 
     expected = {"java_default": "0", "librdkafka_default": "5", "used": "20"}
@@ -101,7 +101,9 @@ def test_differences_are_in_javas_units_and_under_any_alias() -> None:
 
 
 def test_the_isolation_level_is_among_the_consumers_differences() -> None:
-    rows = {row["key"]: row for row in differences(layered("consumer", Asked()).config, "consumer")}
+    rows = {
+        row["key"]: row for row in differences(layer_config("consumer", Asked()).config, "consumer")
+    }
 
     assert rows["isolation.level"]["java_default"] == "read_uncommitted"
     assert rows["isolation.level"]["librdkafka_default"] == "read_committed"
@@ -111,5 +113,5 @@ def test_the_harness_s_own_configurations_are_accepted_by_librdkafka() -> None:
     for role in ROLES:
         for client in CLIENTS:
             for asked in (Asked(client=client), Asked(client=client, file={})):
-                config = layered(role, asked).config
+                config = layer_config(role, asked).config
                 assert complaint_of_librdkafka(config, role) is None

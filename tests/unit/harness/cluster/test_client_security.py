@@ -11,7 +11,7 @@ from harness.cluster import client_security
 from harness.cluster.external.backend import refuses
 from harness.config_files.settings import ConfigFileError
 from harness.model.scenario import Scenario, ScenarioError
-from harness.scenario.file import checked, read_scenario
+from harness.scenario.file import checked_scenario, read_scenario
 
 LIBRDKAFKA = """security.protocol=sasl_ssl
 sasl.mechanisms=PLAIN
@@ -82,7 +82,7 @@ def test_what_cannot_be_is_refused_by_key_and_never_by_value(file, text, told):
 
 
 def scenario(**external: object) -> Scenario:
-    return checked(
+    return checked_scenario(
         {
             "title": "t",
             "workload": {"kind": "write-read"},
@@ -113,7 +113,7 @@ def test_a_cluster_that_is_there_needs_an_address_and_a_file_that_can_be_read(tm
 def test_what_is_not_ours_is_not_configured(part, told):
     given = scenario(bootstrap=["h:9092"]).model_dump() | part
 
-    assert told in str(refuses(checked(given)))
+    assert told in str(refuses(checked_scenario(given)))
 
 
 @pytest.mark.parametrize("role", ["producer", "consumer"])
@@ -148,6 +148,6 @@ def test_brokers_of_a_cluster_that_is_there_may_have_any_number():
     }
     given = scenario(bootstrap=["h:9092"]).model_dump()
 
-    assert checked({**given, "faults": (fault,)}).faults[0].target == "kafka1001"
+    assert checked_scenario({**given, "faults": (fault,)}).faults[0].target == "kafka1001"
     with pytest.raises(ScenarioError, match="'kafka1001' is unknown"):
-        checked({**given, "backend": {}, "faults": (fault,)})
+        checked_scenario({**given, "backend": {}, "faults": (fault,)})

@@ -46,7 +46,7 @@ def test_spring_s_own_names_win_over_common_properties_and_lose_to_their_own(rea
     assert "${NOBODY_KNOWS} stands nowhere in the file, and has no def" in str(problems)
     assert "spring.kafka.listener.ack-mode (Spring's own)" in producer.notes[0]
     (acks,) = (each for each in producer.settings if each.key == "acks")
-    assert (acks.line, acks.told) == (8, "spring.kafka.producer.acks (acks)")
+    assert (acks.line, acks.label) == (8, "spring.kafka.producer.acks (acks)")
 
 
 def test_spring_s_durations_and_words_become_kafka_s(read: Read) -> None:

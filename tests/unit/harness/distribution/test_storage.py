@@ -90,7 +90,7 @@ def test_the_tool_is_asked_once_for_each_quorum_and_features(
     static = Format(voters=VOTERS, dynamic=False, features={})
     dynamic = Format(voters=VOTERS, dynamic=True, features={"eligible.leader.replicas.version": 0})
 
-    folders = {storage.formatted(home, JAVA, each) for each in (static, static, dynamic)}
+    folders = {storage.first_voter_disk(home, JAVA, each) for each in (static, static, dynamic)}
 
     assert (len(asked), len(folders)) == (2, 2)
     assert "--feature=eligible.leader.replicas.version=0" in asked[1]
@@ -104,5 +104,7 @@ def test_what_the_tool_complains_of_is_told_and_nothing_is_kept(
     answer(monkeypatch, 1, "Exception\nUnsupported feature: x")
 
     with pytest.raises(KafkaHomeError, match=r"Kafka 4\.4\.0 could not format .*feature: x"):
-        storage.formatted(home, JAVA, Format(voters=VOTERS, dynamic=False, features={"x": 1}))
+        storage.first_voter_disk(
+            home, JAVA, Format(voters=VOTERS, dynamic=False, features={"x": 1})
+        )
     assert list(home.archives.iterdir()) == []

@@ -17,7 +17,7 @@ from tests.support.needs import needs
 INNER = """
 import signal, sys, time
 from pathlib import Path
-from harness.run.interrupts import heed
+from harness.run.interrupts import unblock_signals
 def end(*_):
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # told again and again: once is enough
@@ -25,7 +25,7 @@ def end(*_):
     sys.exit(7)
 for number in (signal.SIGINT, signal.SIGTERM):
     signal.signal(number, end)
-heed()
+unblock_signals()
 Path(sys.argv[1]).write_text("begun")
 while True:
     time.sleep(0.1)

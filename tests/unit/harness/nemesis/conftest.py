@@ -37,7 +37,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
         needs=(),
         inject=inject,
         heal=heal,
-        bit=lambda i: "fallen" if told.bites and i.node.name in told.down else None,
+        proof_in_force=lambda i: "fallen" if told.bites and i.node.name in told.down else None,
         healed=lambda i: None if i.node.name in told.down else "risen",
     )
     monkeypatch.setitem(VERBS, "fell", verb)

@@ -290,7 +290,7 @@ DOZE = Verb(
     holds="process",
     hits=PROCESSES,
     inject=signals.PAUSE.inject,
-    bit=signals.PAUSE.bit,
+    proof_in_force=signals.PAUSE.proof_in_force,
     heal=signals.PAUSE.heal,
     healed=signals.PAUSE.healed,
 )

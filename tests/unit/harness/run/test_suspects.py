@@ -13,7 +13,7 @@ from harness.cluster.nodes import ClusterError, NotInTime
 from harness.cluster.view.state import PartitionState, View
 from harness.model.runs.run_folder import RunFolder
 from harness.run import run_context
-from harness.run.suspects import explained
+from harness.run.suspects import explanation
 from harness.waiting import WaitTimeout, wait_until
 from tests.support.recorded_runs import run_record
 
@@ -46,7 +46,7 @@ def told(tmp_path: Path) -> Told:
     def explain(error: Exception, phase: str = "set-up", **layers: str) -> tuple[str, str]:
         origins = {key.replace("_", "."): origin for key, origin in layers.items()}
         run.update(layers={"server": origins})
-        return explained(error, str(error), phase, run.read(), run.logs)
+        return explanation(error, str(error), phase, run.read(), run.logs)
 
     return explain
 

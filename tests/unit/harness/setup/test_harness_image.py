@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.cluster.nodes import ClusterError
-from harness.setup.harness_image import distribution_in, installed_from
+from harness.setup.harness_image import distribution_in, wheel_of_install
 
 NAME = "kafka_harness-9.9-py3-none-any.whl"
 
@@ -23,7 +23,7 @@ def test_it_is_the_file_that_the_harness_was_installed_from(tmp_path: Path) -> N
     wheel.parent.mkdir()
     wheel.touch()
 
-    assert wheel == installed_from(recorded(wheel.as_uri()))
+    assert wheel == wheel_of_install(recorded(wheel.as_uri()))
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_it_is_the_file_that_the_harness_was_installed_from(tmp_path: Path) -> N
 )
 def test_where_there_is_none_the_user_is_asked_for_it(told: str | None) -> None:
     with pytest.raises(ClusterError, match=r"--wheel FILE$"):
-        installed_from(told)
+        wheel_of_install(told)
 
 
 def test_a_wheel_says_its_version_and_what_it_needs(tmp_path: Path) -> None:

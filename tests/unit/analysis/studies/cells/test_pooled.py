@@ -28,7 +28,7 @@ POOL = {
 }
 
 
-def campaign(*some: dict[str, Any]) -> Campaign:
+def campaign(*some: Any) -> Campaign:
     matrix = [
         {"scenarios": ["hard"], "repeats": 9, "axes": AXES},
         {"scenarios": ["hard"], "repeats": 9, "axes": {ACKS: ["1"], "topic.partitions": [1]}},
@@ -36,7 +36,7 @@ def campaign(*some: dict[str, Any]) -> Campaign:
     return Campaign.model_validate({"title": "t", "data": "d", "matrix": matrix, "pools": some})
 
 
-def lines(cell: str, lost: list[int], **more: Any) -> list[dict[str, Any]]:
+def lines(cell: str, lost: list[int], **more: Any) -> list[Any]:
     return [
         {
             "cell": f"hard/{cell}",
@@ -96,7 +96,7 @@ def test_a_pool_of_one_cell_is_none() -> None:
     ],
 )
 def test_runs_of_another_kafka_client_backend_or_machine_are_no_part_of_it(
-    other: dict[str, Any],
+    other: Any,
 ) -> None:
     usual = {"kafka": "3.9.2", "versions": {"librdkafka": "2.16.0"}, "backend": "local"}
     usual |= {"host": {"cpus": 2, "memory_bytes": 8 * 2**30}}
@@ -111,7 +111,7 @@ def test_runs_of_another_kafka_client_backend_or_machine_are_no_part_of_it(
 
 
 def test_memory_is_told_in_whole_gib_and_what_nobody_told_is_said() -> None:
-    host = {"cpus": 2, "memory_bytes": 25_276_502_016, "kernel": "k"}
+    host: Any = {"cpus": 2, "memory_bytes": 25_276_502_016, "kernel": "k"}
 
     told = experiment({"kafka": "3.9.2", "versions": {"librdkafka": "2.16.0"}, "host": host})
     assert told == "Kafka 3.9.2, librdkafka 2.16.0, local, 2 CPUs, 24 GiB"

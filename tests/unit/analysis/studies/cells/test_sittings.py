@@ -16,14 +16,14 @@ def runs(sitting: str, hits: int, of: int) -> list[tuple[str, bool]]:
     return [(sitting, number < hits) for number in range(of)]
 
 
-def line(seed: int, lost: int = 0, *, host: int = 1, **more: Any) -> dict[str, Any]:
+def line(seed: int, lost: int = 0, *, host: int = 1, **more: Any) -> Any:
     """A run that ended."""
     facts = {"memory_bytes": host, "kernel": f"k{host}"}
     names = {"cell": "c", "seed": seed, "started_utc": str(seed), "host": facts}
     return {**names, "verdict": "valid", "anomalies": {"lost": lost}, **more}
 
 
-def calibrated(utc: str) -> dict[str, Any]:
+def calibrated(utc: str) -> Any:
     return {"event": "calibrated", "cell": "calibrated", "seed": 1, "started_utc": utc}
 
 

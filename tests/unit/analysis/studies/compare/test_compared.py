@@ -10,7 +10,7 @@ import pytest
 from analysis.studies.compare.compared import compare, settings_that_differ, versions_that_differ
 
 
-def runs(cell: str, lost: Sequence[int], **more: Any) -> list[dict[str, Any]]:
+def runs(cell: str, lost: Sequence[int], **more: Any) -> list[Any]:
     return [
         {
             "cell": cell,
@@ -26,7 +26,7 @@ def runs(cell: str, lost: Sequence[int], **more: Any) -> list[dict[str, Any]]:
     ]
 
 
-def gaps(cell: str, lengths_s: Sequence[float], percent: float = 10.0) -> list[dict[str, Any]]:
+def gaps(cell: str, lengths_s: Sequence[float], percent: float = 10.0) -> list[Any]:
     starved = {"pressure_some_percent": percent}
     return [
         {**one, "produce_gaps_s": [0.5, gap_s], "starved_in_load": starved}
@@ -70,7 +70,7 @@ def test_unknown_runs_that_became_more_are_worse() -> None:
 
 
 def test_a_run_without_a_verdict_is_unknown_and_in_no_share() -> None:
-    failed = [{"cell": "c", "seed": seed, "exit": 255} for seed in range(10)]
+    failed: list[Any] = [{"cell": "c", "seed": seed, "exit": 255} for seed in range(10)]
 
     assert compare(runs("c", [0] * 10), failed).alarms == [
         "c: unknown: 0 of 10 before, 10 of 10 now"
@@ -122,6 +122,6 @@ def test_settings_that_differ_are_told_and_compared_all_the_same() -> None:
 
 
 def test_versions_that_differ_are_told() -> None:
-    old, new = ({"versions": {"kafka": v, "java": "17"}} for v in ("3.9.1", "3.9.2"))
+    lines: list[Any] = [{"versions": {"kafka": v, "java": "17"}} for v in ("3.9.1", "3.9.2")]
 
-    assert versions_that_differ([old], [new]) == ["kafka: 3.9.1 before, 3.9.2 now"]
+    assert versions_that_differ(lines[:1], lines[1:]) == ["kafka: 3.9.1 before, 3.9.2 now"]

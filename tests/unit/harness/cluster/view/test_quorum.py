@@ -204,7 +204,7 @@ def test_a_voter_follows_that_has_all_that_is_committed(nodes: list[AnsweringNod
         quorum.start()
         assert [quorum.follows(id_) for id_ in (101, 102, 103, 104)] == [True, True, False, False]
 
-    quorum._told_s = (quorum._told_s or 0) - 2 * EVERY_S
+    quorum._described_s = (quorum._described_s or 0) - 2 * EVERY_S
     assert not quorum.follows(102)
 
 

@@ -19,6 +19,14 @@ from harness.model.exit_codes import INVALID, VALID
 from harness.model.runs.run_folder import RunFolder
 from harness.scenario.prepare import Request
 
+# What a report has at the least.
+REPORT = {
+    "schema": 1,
+    "verdict": "valid",
+    "sentence": "No data was lost.",
+    "run": {"scenario": "s"},
+    "longest_window_s": {"produce": 0.0, "consume": 0.0, "process": 0.0},
+}
 GOLDEN = Path("tests/golden/acks-1-leader-killed")
 
 
@@ -52,8 +60,11 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         ended = ends[name].pop(0) if isinstance(ends[name], list) else ends[name]
         folder = tmp_path / name / str(len(list(tmp_path.glob(f"{name}/*"))))
         folder.mkdir(parents=True)
-        found = {anomaly: {"count": count} for anomaly, count in ended[1].items()}
-        (folder / "report.json").write_text(json.dumps({"anomalies": found}))
+        found = {
+            name: {"count": count, "forbidden": False, "convicts": False}
+            for name, count in ended[1].items()
+        }
+        (folder / "report.json").write_text(json.dumps(REPORT | {"anomalies": found}))
         return ended[0], RunFolder(path=folder)
 
     def altered(folder: RunFolder) -> Iterator[RunFolder]:

@@ -36,7 +36,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def begin(file: Path, *, dirty: bool = False) -> None:
     """Begin the campaign while somebody else writes its ledger: that ends what may begin."""
     options = make_runs.CampaignOptions(resume=True, calibrate=False, dirty=dirty)
-    with Ledger.opened(file.parent / "runs.jsonl"):
+    with Ledger.open(file.parent / "runs.jsonl"):
         make_runs.make_runs(file, file.parent / "results", options, console=Console())
 
 

@@ -16,13 +16,8 @@ from harness.commands.campaigns.file import backend_settings, read_campaign
 from harness.commands.campaigns.todo import missing
 from harness.model.campaigns.campaign import Cell
 from harness.model.exit_codes import UNKNOWN, VALID
-from harness.model.runs.ledger import (
-    ENDED,
-    STARTED,
-    Ledger,
-    LedgerError,
-    read,
-)
+from harness.model.runs.ledger import ENDED, STARTED, Ledger, LedgerError, read
+from harness.model.runs.ledger_line import Line
 from harness.model.runs.report import report_of
 from harness.model.runs.report_course import FaultTold, Window
 from harness.model.runs.run_folder import RunFolder
@@ -68,7 +63,7 @@ def test_a_finished_run_is_never_made_again_whatever_it_ended_with(tmp_path):
     cell, request = missing(plan, [])[0]
     data = tmp_path / "data" / "runs.jsonl"
     names = lines.names(cell, request, "2026-11-24T10:00:00")
-    with Ledger.opened(data) as ledger:
+    with Ledger.open(data) as ledger:
         ledger.add({"event": ENDED, **names, **lines.summary(cell, 255, None)})
 
     todo = missing(plan, read(data).standing)
@@ -102,7 +97,7 @@ def test_backends_take_turns_within_a_cell_with_the_same_seed_and_settings(tmp_p
 
 def test_a_run_is_finished_on_its_own_backend_only(tmp_path):
     plan = read_campaign(written(tmp_path, ON_TWO))
-    old = {"cell": "study-1", "seed": 7}  # from before there were others: local
+    old: Line = {"cell": "study-1", "seed": 7}  # from before there were others: local
     cell, request = missing(plan, [old], ["docker"])[0]
 
     assert ("study-1", "docker", 7) == (cell.key, request.backend, request.seed)
@@ -255,7 +250,7 @@ def test_what_is_to_count_no_more_is_named_with_its_reason(
 def test_two_campaigns_do_not_write_one_ledger(tmp_path: Path) -> None:
     options = make_runs.CampaignOptions(resume=True, calibrate=False)
     with (
-        Ledger.opened(tmp_path / "data" / "runs.jsonl"),
+        Ledger.open(tmp_path / "data" / "runs.jsonl"),
         pytest.raises(LedgerError, match="another campaign"),
     ):
         make_runs.make_runs(written(tmp_path), tmp_path, options, console=Console())
@@ -326,7 +321,7 @@ def test_a_run_that_shows_an_anomaly_or_a_lost_producer_is_never_tried_again(
 
     assert not made
     standing = read(tmp_path / "data" / "runs.jsonl").standing
-    told = [{key: line[key] for key in found} for line in standing]
+    told = [{key: value for key, value in line.items() if key in found} for line in standing]
     assert told == ([found] if stands else [])
 
 
@@ -393,7 +388,7 @@ def test_another_title_is_no_other_experiment(tmp_path: Path, made: list[dict[st
 
 def test_what_a_cell_was_called_before_counts_for_it(tmp_path: Path) -> None:
     text = TEXT.replace('name = "short"', 'name = "short"\nformerly = ["brief"]')
-    done = [{"cell": "brief", "seed": 7}]
+    done: list[Line] = [{"cell": "brief", "seed": 7}]
 
     todo = missing(read_campaign(written(tmp_path, text)), done)
 

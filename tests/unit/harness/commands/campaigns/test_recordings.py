@@ -11,11 +11,16 @@ from harness.commands.campaigns import recordings
 from harness.commands.campaigns.recordings import Recordings, require_room
 from harness.host import machine
 from harness.model.exit_codes import FAILED
+from harness.model.runs.ledger_line import Line
 from harness.model.scenario import ScenarioError
 from harness.scenario.prepare import Request
 from harness.waiting import wait_until
 
 REQUEST = Request(scenario="baseline", seed=1)
+
+
+def seeded(seed: int) -> Line:
+    return {"seed": seed}
 
 
 def does(monkeypatch: pytest.MonkeyPatch, *argv: str) -> None:
@@ -28,7 +33,7 @@ def test_a_recording_comes_to_its_names_and_its_code(
     does(monkeypatch, "sh", "-c", "exit 2")
 
     with Recordings(2, tmp_path) as begun:
-        ended = [begun.begin(REQUEST, partial(dict, seed=n)) for n in range(3)]
+        ended = [begun.begin(REQUEST, partial(seeded, n)) for n in range(3)]
 
         assert [({"seed": n}, 2) for n in range(3)] == [each.result() for each in ended]
     assert list(tmp_path.iterdir()) == []
@@ -40,7 +45,7 @@ def test_what_a_failed_one_said_is_told(
     does(monkeypatch, "sh", "-c", "echo kafka1 did not start; exit 255")
 
     with Recordings(1, tmp_path) as begun:
-        assert begun.begin(REQUEST, dict).result() == ({}, FAILED)
+        assert begun.begin(REQUEST, partial(seeded, 1)).result() == ({"seed": 1}, FAILED)
 
     assert "kafka1 did not start" in capsys.readouterr().err
 
@@ -49,7 +54,7 @@ def test_none_goes_on_after_the_block(tmp_path: Path, monkeypatch: pytest.Monkey
     does(monkeypatch, "sleep", "600")
     began: list[str] = []
 
-    def begins(name: str) -> dict[str, str]:
+    def begins(name: str) -> Line:
         began.append(name)
         return {}
 

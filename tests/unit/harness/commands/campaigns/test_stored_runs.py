@@ -64,18 +64,21 @@ def stored(results: Path, name: str, began: datetime) -> RunFolder:
     return folder
 
 
+def line(event: str, at: datetime) -> Any:
+    names = {"cell": "study-1", "backend": "local", "seed": 7}
+    return {"event": event, **names, "started_utc": at.isoformat()}
+
+
 def start(tmp_path: Path, began: datetime) -> None:
     """The ledger says that the cell's run begins then, and no end of it."""
-    with Ledger.opened(tmp_path / "tonight.jsonl") as ledger:
-        names = {"cell": "study-1", "backend": "local", "seed": 7}
-        ledger.add({"event": STARTED, **names, "started_utc": began.isoformat()})
+    with Ledger.open(tmp_path / "tonight.jsonl") as ledger:
+        ledger.add(line(STARTED, began))
 
 
 def end(tmp_path: Path, at: datetime, **more: Any) -> None:
     """And that it has ended."""
-    with Ledger.opened(tmp_path / "tonight.jsonl") as ledger:
-        names = {"cell": "study-1", "backend": "local", "seed": 7}
-        ledger.add({"event": ENDED, **names, "started_utc": at.isoformat(), **more})
+    with Ledger.open(tmp_path / "tonight.jsonl") as ledger:
+        ledger.add(line(ENDED, at) | more)
 
 
 def campaign(tmp_path: Path, options: CampaignOptions = RESUMED) -> None:

@@ -9,8 +9,14 @@ from pathlib import Path
 import pytest
 
 from harness.model.runs import run_folder
-from harness.model.runs.disk import DiskError, disk_error, disk_told, trouble_told, trouble_with
-from harness.model.runs.run_folder import RunFolder, StoreError, errors_told
+from harness.model.runs.disk import (
+    DiskError,
+    disk_error,
+    disk_errors,
+    trouble_in_words,
+    trouble_with,
+)
+from harness.model.runs.run_folder import RunFolder, StoreError, store_errors
 from tests.support.commands import COMMAND
 from tests.support.labs.small_disks import FULL, READ_ONLY, STORED, on_a_disk
 from tests.support.recorded_runs import run_record
@@ -43,24 +49,24 @@ def test_it_is_named_in_one_sentence_before_anything_is_made(
 
 def test_a_disk_with_room_is_no_trouble(tmp_path: Path) -> None:
     assert trouble_with(tmp_path) is None
-    assert trouble_told("Job aborted due to stage failure", tmp_path) is None
+    assert trouble_in_words("Job aborted due to stage failure", tmp_path) is None
     assert [] == list(tmp_path.iterdir())
 
 
 def test_the_words_of_another_program_tell_it_too(tmp_path: Path) -> None:
-    told = trouble_told("java.io.IOException: No space left on device\n\tat …", tmp_path)
+    told = trouble_in_words("java.io.IOException: No space left on device\n\tat …", tmp_path)
 
     assert str(told).startswith(f"{tmp_path}: the disk is full: make room")
 
 
 def test_only_errors_of_the_disk_are_said_so(tmp_path: Path) -> None:
-    with pytest.raises(PermissionError), disk_told(tmp_path):
+    with pytest.raises(PermissionError), disk_errors(tmp_path):
         raise PermissionError(errno.EACCES, "no", "file")
-    with pytest.raises(DiskError, match="read-only"), disk_told(tmp_path):
+    with pytest.raises(DiskError, match="read-only"), disk_errors(tmp_path):
         raise OSError(errno.EROFS, "no", "file")
-    with pytest.raises(StoreError, match="cannot be read or written"), errors_told(tmp_path):
+    with pytest.raises(StoreError, match="cannot be read or written"), store_errors(tmp_path):
         raise OSError(errno.EIO, "no")
-    with pytest.raises(DiskError, match="full"), errors_told(tmp_path):
+    with pytest.raises(DiskError, match="full"), store_errors(tmp_path):
         raise OSError(errno.ENOSPC, "no")
 
 

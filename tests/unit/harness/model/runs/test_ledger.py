@@ -77,7 +77,7 @@ def test_what_a_killed_writer_left_is_passed_over_and_goes_with_the_next_line(
         file.write('{"event": "ended", "cel')
 
     assert len(read(path).all) == 1
-    with Ledger.opened(path) as ledger:
+    with Ledger.open(path) as ledger:
         ledger.add(line(ENDED, exit=0))
 
     assert [each["event"] for each in read(path).all] == [STARTED, ENDED]
@@ -85,16 +85,16 @@ def test_what_a_killed_writer_left_is_passed_over_and_goes_with_the_next_line(
 
 def test_nobody_else_writes_it_meanwhile(tmp_path: Path) -> None:
     path = tmp_path / "data" / "l.jsonl"
-    with Ledger.opened(path) as ledger:
+    with Ledger.open(path) as ledger:
         ledger.add(line(STARTED))
-        with pytest.raises(LedgerError, match="another campaign writes it"), Ledger.opened(path):
+        with pytest.raises(LedgerError, match="another campaign writes it"), Ledger.open(path):
             pass
-    with Ledger.opened(path) as ledger:
+    with Ledger.open(path) as ledger:
         assert len(ledger.read().all) == 1
 
 
 def test_one_to_which_nothing_was_added_is_not_left(tmp_path: Path) -> None:
-    with Ledger.opened(tmp_path / "l.jsonl") as ledger:
+    with Ledger.open(tmp_path / "l.jsonl") as ledger:
         assert ledger.read().all == []
 
     assert list(tmp_path.iterdir()) == []
@@ -137,7 +137,7 @@ def test_on_a_full_disk_it_says_so_and_half_a_line_is_nobody_s(
             raise OSError(errno.ENOSPC, "No space left on device")
         return whole(file, data[:-15])
 
-    with Ledger.opened(path) as ledger:
+    with Ledger.open(path) as ledger:
         ledger.add(line(STARTED))
         monkeypatch.setattr(os, "write", half)
         with pytest.raises(DiskError, match="the disk is full: make room"):
@@ -159,7 +159,7 @@ def replaced(path: Path) -> None:
 @pytest.mark.parametrize("change", [replaced, Path.unlink])
 def test_a_line_that_nobody_would_ever_read_is_told(tmp_path: Path, change: Any) -> None:
     path = tmp_path / "l.jsonl"
-    with Ledger.opened(path) as ledger:
+    with Ledger.open(path) as ledger:
         ledger.add(line(STARTED))
         change(path)
         for write in (lambda: ledger.add(line(ENDED)), ledger.read):
@@ -178,7 +178,7 @@ def test_one_that_is_replaced_while_a_line_is_written_is_told_too(
         replaced(path)
         return whole(file, data)
 
-    with Ledger.opened(path) as ledger:
+    with Ledger.open(path) as ledger:
         ledger.add(line(STARTED))
         monkeypatch.setattr(os, "write", late)
         with pytest.raises(LedgerError, match="it was replaced"):
@@ -195,7 +195,7 @@ def test_a_whole_last_line_counts_and_stays_though_nobody_ended_it(
     before = path.read_bytes()
 
     assert read(path).standing == []
-    with Ledger.opened(path) as ledger:
+    with Ledger.open(path) as ledger:
         ledger.add(line(STARTED, 2))
 
     assert path.read_bytes() == before + b"\n" + json.dumps(line(STARTED, 2)).encode() + b"\n"
@@ -222,9 +222,9 @@ def test_a_file_that_goes_before_it_is_locked_is_made_anew(
         lock(file, how)
 
     monkeypatch.setattr(fcntl, "flock", late)
-    with Ledger.opened(path) as ledger:
+    with Ledger.open(path) as ledger:
         ledger.add(line(STARTED))
-        with pytest.raises(LedgerError, match="another campaign writes it"), Ledger.opened(path):
+        with pytest.raises(LedgerError, match="another campaign writes it"), Ledger.open(path):
             pass
 
     assert len(read(path).all) == 1
@@ -236,7 +236,7 @@ def test_one_that_goes_again_and_again_is_somebody_else_s(
     path = tmp_path / "l.jsonl"
     monkeypatch.setattr(fcntl, "flock", lambda *_: path.unlink())
 
-    with pytest.raises(LedgerError, match="another campaign writes it"), Ledger.opened(path):
+    with pytest.raises(LedgerError, match="another campaign writes it"), Ledger.open(path):
         pass
 
 
@@ -247,7 +247,7 @@ def test_where_no_file_can_be_it_is_one_sentence(tmp_path: Path) -> None:
     in_the_way = "a file is where a folder of its path should be"
     found = {}
     for name in ("folder", "pipe", "file/l.jsonl", "file/data/l.jsonl"):
-        with pytest.raises(LedgerError) as refused, Ledger.opened(tmp_path / name):
+        with pytest.raises(LedgerError) as refused, Ledger.open(tmp_path / name):
             pass
         found[name] = str(refused.value)
         with pytest.raises(LedgerError) as refused:
@@ -296,11 +296,11 @@ def test_a_file_with_one_line_of_a_ledger_is_one(tmp_path: Path, text: str, *, t
 def test_half_a_character_becomes_a_question_mark(tmp_path: Path) -> None:
     """As a terminal or a path has it that is not UTF-8: what is written can be read."""
     path = tmp_path / "l.jsonl"
-    with Ledger.opened(path) as ledger:
-        ledger.add(line(ENDED, words="Ger\udce4t, größer"))
+    with Ledger.open(path) as ledger:
+        ledger.add(line(ENDED, kafka="Ger\udce4t, größer"))
 
     [told] = read(path).all
-    assert told["words"] == "Ger?t, größer"
+    assert told["kafka"] == "Ger?t, größer"
 
 
 def test_a_start_without_a_time_is_named(tmp_path: Path) -> None:

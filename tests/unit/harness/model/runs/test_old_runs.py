@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness.model.effects import Effects
-from harness.model.runs.old_runs import completed, effects_of
+from harness.model.runs.old_runs import complete_steps, effects_of
 
 
 def step(verb: str, target: str = "leader", **options: Any) -> dict[str, Any]:
@@ -15,7 +15,7 @@ def step(verb: str, target: str = "leader", **options: Any) -> dict[str, Any]:
 
 
 def test_a_step_that_says_nothing_gets_its_effects_and_its_words() -> None:
-    (made,) = completed([step("kill", "followers")])
+    (made,) = complete_steps([step("kill", "followers")])
 
     assert made["effects"]["leadership"] == "where-it-hits"
     assert made["telling"] == {
@@ -29,21 +29,21 @@ def test_a_step_that_says_nothing_gets_its_effects_and_its_words() -> None:
 def test_a_step_that_says_that_its_effects_are_not_known_is_left_alone() -> None:
     known = {**step("kill"), "effects": None, "telling": None}
 
-    assert [known] == completed([known])
+    assert [known] == complete_steps([known])
 
 
 def test_a_clock_once_did_not_say_how_far_it_was_off() -> None:
     step = {"verb": "skew-clock", "target": "leader", "options": {"offset_s": -60}}
     told = {**step, "effects": {"leadership": "where-it-hits"}}
 
-    (bare,), (half,) = completed([step]), completed([told])
+    (bare,), (half,) = complete_steps([step]), complete_steps([told])
     assert bare["effects"]["skews_clock_s"] == half["effects"]["skews_clock_s"] == -60
     now = {**step, "effects": {"leadership": "where-it-hits", "skews_clock_s": 5.0}}
-    assert completed([now]) == [now]
+    assert complete_steps([now]) == [now]
 
 
 def test_of_a_verb_that_nobody_knew_the_effects_are_not_known() -> None:
-    (made,) = completed([step("frobnicate", "kafka2")])
+    (made,) = complete_steps([step("frobnicate", "kafka2")])
 
     assert made["effects"] is None
     assert made["telling"] == {
@@ -97,4 +97,4 @@ def test_who_ends_a_worker_touches_clients_alone() -> None:
     "step", [7, {"verb": "kill"}, {"verb": "cut", "target": "x", "options": 7}]
 )
 def test_what_is_no_step_is_left_to_who_validates_it(step: Any) -> None:
-    assert [step] == completed([step])
+    assert [step] == complete_steps([step])

@@ -134,7 +134,7 @@ def test_what_cannot_be_written_is_one_sentence_that_names_it(tmp_path):
 
     with (
         pytest.raises(StoreError, match="file: cannot be read or written") as refused,
-        run_folder.errors_told(tmp_path),
+        run_folder.store_errors(tmp_path),
     ):
         (tmp_path / "file").write_text("x")
     assert "\n" not in str(refused.value)

@@ -10,7 +10,7 @@ import pytest
 
 from harness.checkout import ROOT
 from harness.model.runs.run_folder import RunFolder, StoreError
-from harness.model.runs.run_record import SCHEMA, RecordError, RunRecord, parse, upgraded
+from harness.model.runs.run_record import SCHEMA, RecordError, RunRecord, parse, upgrade
 from tests.support.recorded_runs import run_record
 
 GOLDEN = sorted((ROOT / "tests" / "golden").iterdir())
@@ -64,7 +64,7 @@ def test_steps_of_schema_1_are_read_though_they_do_not_say_what_they_can_do(fold
 def test_an_upgrade_leaves_what_it_was_given_as_it_was() -> None:
     old = {"schema": 1, "plan": [{"verb": "kill"}]}
 
-    assert upgraded(old)["schema"] == SCHEMA
+    assert upgrade(old)["schema"] == SCHEMA
     assert old == {"schema": 1, "plan": [{"verb": "kill"}]}
 
 

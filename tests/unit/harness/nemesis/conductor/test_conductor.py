@@ -114,10 +114,10 @@ def test_lots_are_drawn_among_those_to_whom_the_verb_does_something(world, monke
 
 
 def test_a_fault_that_is_seen_to_do_nothing_is_not_waited_for(world, monkeypatch):
-    def bit(_: Any) -> str:
+    def proof_in_force(_: Any) -> str:
         raise DoesNothing("2000 kbit/s is above its traffic")
 
-    monkeypatch.setitem(VERBS, "fell", replace(VERBS["fell"], bit=bit))
+    monkeypatch.setitem(VERBS, "fell", replace(VERBS["fell"], proof_in_force=proof_in_force))
     world.limits = replace(world.limits, proof_s=60.0)
     world.sent = 11
     made = conductor(world, step())
@@ -132,10 +132,10 @@ def test_a_fault_that_is_seen_to_do_nothing_is_not_waited_for(world, monkeypatch
 def test_a_fault_of_which_nobody_could_be_asked_is_unproved_and_says_so(
     world, monkeypatch, problem
 ):
-    def bit(_: Any) -> str:
+    def proof_in_force(_: Any) -> str:
         raise problem
 
-    monkeypatch.setitem(VERBS, "fell", replace(VERBS["fell"], bit=bit))
+    monkeypatch.setitem(VERBS, "fell", replace(VERBS["fell"], proof_in_force=proof_in_force))
     world.sent = 11
     made = conductor(world, step())
     finish(made)
@@ -269,10 +269,10 @@ def test_a_verb_acts_again_and_again_while_it_is_in_force(world, monkeypatch):
 
 
 def test_a_mistake_of_ours_ends_the_run_and_heals(world, monkeypatch):
-    def bit(_: Any) -> str:
+    def proof_in_force(_: Any) -> str:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setitem(VERBS, "fell", replace(VERBS["fell"], bit=bit))
+    monkeypatch.setitem(VERBS, "fell", replace(VERBS["fell"], proof_in_force=proof_in_force))
     world.sent = 11
     made = conductor(world, step())
     finish(made)

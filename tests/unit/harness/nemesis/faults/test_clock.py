@@ -19,8 +19,8 @@ def test_a_skewed_clock_is_seen_in_a_thread_dump_and_so_is_its_return(
     nodes.signal(KAFKA1, signal.SIGQUIT)  # a dump from before
     verb.inject(injection)
 
-    assert verb.bit(injection) is None  # it is asked now
-    assert verb.bit(injection) in {
+    assert verb.proof_in_force(injection) is None  # it is asked now
+    assert verb.proof_in_force(injection) in {
         f"the clock of kafka1 is {s} s ahead by its own thread dump" for s in (-599, -600, -601)
     }
     verb.heal(injection)

@@ -76,7 +76,7 @@ def test_without_a_probe_it_is_the_commands_exit_code(injection):
     COMMAND.inject(made)
     COMMAND.heal(made)
 
-    assert COMMAND.bit(made) == (
+    assert COMMAND.proof_in_force(made) == (
         "inject for kafka2 ended with exit code 0; there was no probe: stopped kafka2"
     )
     assert COMMAND.healed(made) == "heal for kafka2 ended with exit code 0; there was no probe"
@@ -88,12 +88,12 @@ def test_a_probes_last_line_is_the_evidence_once_it_ends_with_0(injection, tmp_p
     made = injection(bit=probe)
     COMMAND.inject(made)
 
-    assert COMMAND.bit(made) is None
+    assert COMMAND.proof_in_force(made) is None
     flag.touch()
-    assert COMMAND.bit(made) is None  # not asked again so soon
-    wait_until(lambda: COMMAND.bit(made), timeout_s=5, what="the probe")
+    assert COMMAND.proof_in_force(made) is None  # not asked again so soon
+    wait_until(lambda: COMMAND.proof_in_force(made), timeout_s=5, what="the probe")
     made.memo["ask_s"] = 0.0
-    assert COMMAND.bit(made) == "kafka2 is down"
+    assert COMMAND.proof_in_force(made) == "kafka2 is down"
 
 
 def test_a_command_that_fails_says_its_last_line(injection):

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from harness.run.evidence.broker_words import RunClock, words
+from harness.run.evidence.broker_words import RunClock, logged_events
 
 AT = "[2026-11-23 11:45:42,291] INFO "
 CLOCK = RunClock(
@@ -46,7 +46,7 @@ HERE = {"topic": "t-1", "partition": 0, "logged_ms": 7291}
 
 
 def said(*lines: str) -> list[dict[str, object]]:
-    return list(words([AT + line + "\n" for line in lines], ("t-1",), CLOCK))
+    return list(logged_events([AT + line + "\n" for line in lines], ("t-1",), CLOCK))
 
 
 def test_who_led_from_which_offset():
@@ -108,7 +108,9 @@ def test_of_other_topics_nothing_is_told():
 
 
 def test_what_is_no_line_of_ours_is_passed_over():
-    assert list(words(["", "Truncating", CUT, f"[no time] INFO {CUT}"], ("t-1",), CLOCK)) == []
+    assert (
+        list(logged_events(["", "Truncating", CUT, f"[no time] INFO {CUT}"], ("t-1",), CLOCK)) == []
+    )
 
 
 def test_the_time_is_that_of_the_brokers_zone():
@@ -116,5 +118,5 @@ def test_the_time_is_that_of_the_brokers_zone():
         monotonic_ns=CLOCK.monotonic_ns, utc=CLOCK.utc, zone=timezone(timedelta(hours=1))
     )
 
-    (row,) = words([AT + CUT], ("t-1",), east)
+    (row,) = logged_events([AT + CUT], ("t-1",), east)
     assert row["logged_ms"] == 7291 - 3_600_000

@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from harness.run.evidence.internal_topics import OFFSETS, TRANSACTIONS, said
+from harness.run.evidence.internal_topics import OFFSETS, TRANSACTIONS, record_json
 
 KEY = struct.pack(">hh1sh2si", 1, 1, b"g", 2, b"t0", 3)
 VALUE = struct.pack(">hqihq", 3, 42, 5, 0, 1_700_000_000_000)
@@ -15,7 +15,7 @@ WHO = {"group": "g", "topic": "t0", "partition": 3}
 
 
 def told(topic: str, key: bytes | None, value: bytes | None) -> object:
-    return json.loads(said(topic, key, value) or "null")
+    return json.loads(record_json(topic, key, value) or "null")
 
 
 def test_a_committed_offset():
@@ -57,10 +57,10 @@ def test_the_state_of_a_transaction(number, state):
     [(None, None), (b"\0", b""), (KEY[:5], VALUE), (KEY, b"\0"), (b"\0\1\xff\xff", VALUE)],
 )
 def test_what_is_none_of_these_says_nothing(key, value):
-    assert said(OFFSETS, key, value) is None
+    assert record_json(OFFSETS, key, value) is None
 
 
 def test_a_state_that_nobody_knows_says_nothing():
     key, value = struct.pack(">hh1s", 0, 1, b"x"), struct.pack(">hqhib", 0, 7, 2, 6, 99)
 
-    assert said(TRANSACTIONS, key, value) is None
+    assert record_json(TRANSACTIONS, key, value) is None

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.history.recorder import Lines
-from harness.run.load.worker_nodes import moved, told_by
+from harness.run.load.worker_nodes import events_in, moved
 
 Event = dict[str, Any]
 
@@ -59,4 +59,4 @@ def test_what_a_worker_told_is_read_while_it_goes_on(tmp_path: Path) -> None:
     lines = Lines(file)
     lines.write("assigned", text="0, 1", generation=3)
 
-    assert [(told["event"], told["text"]) for told in told_by(file)] == [("assigned", "0, 1")]
+    assert [(told["event"], told["text"]) for told in events_in(file)] == [("assigned", "0, 1")]

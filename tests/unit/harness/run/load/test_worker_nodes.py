@@ -240,7 +240,7 @@ def test_a_paused_worker_is_stopped_and_goes_on_past_what_it_had_done(load):
     assert load.progress(hit) == 7
     assert load.works(hit, since=7) is None
     assert load.works(hit, since=6)
-    assert not worker.meant
+    assert not worker.fault_ended
 
 
 def test_who_has_ended_can_be_told_nothing_and_who_lives_needs_no_successor(load):

@@ -14,12 +14,12 @@ from harness.distribution.documented import Documented
 from harness.distribution.kafka_home import KafkaHome, KafkaHomeError, find_kafka
 from harness.model.scenario import Scenario
 from harness.model.sections.image_names import line_in
-from harness.scenario.file import checked, read_scenario, shipped
+from harness.scenario.file import checked_scenario, read_scenario, shipped
 from harness.scenario.kafka.keys import (
-    Found,
+    KeyFindings,
     Section,
     check_keys,
-    found_in,
+    key_findings,
     other_kafka,
     release_on,
 )
@@ -42,7 +42,7 @@ TYPED = {
 }
 
 
-def found(allow: tuple[str, ...] = (), /, **keys: Any) -> Found:
+def found(allow: tuple[str, ...] = (), /, **keys: Any) -> KeyFindings:
     """What is said of keys as in server={"num.partitions": 1}."""
     names = {"server": "cluster.server", "zoo": "cluster.zoo", "topic": "topic.config"}
     sections = tuple(
@@ -55,7 +55,7 @@ def found(allow: tuple[str, ...] = (), /, **keys: Any) -> Found:
         )
         for short, name in names.items()
     )
-    return found_in(
+    return key_findings(
         sections,
         allow,
         {
@@ -74,7 +74,7 @@ def test_known_keys_pass_without_a_word() -> None:
         topic={"retention.ms": 1},
     )
 
-    assert known == Found()
+    assert known == KeyFindings()
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_all_of_them_are_told() -> None:
 def test_what_is_allowed_passes_and_a_slip_does_not() -> None:
     allow = ("my.key", "num.partitons")
 
-    assert found(allow, server={"my.key": 1}) == Found()
+    assert found(allow, server={"my.key": 1}) == KeyFindings()
     assert found(allow, server={"num.partitons": 1}).wrong
     assert found(allow, server={"my.other": 1}).wrong
 
@@ -133,7 +133,7 @@ def test_beside_a_class_of_the_user_s_own_a_key_passes_with_a_note() -> None:
     )
     assert found(server={**own, "acme.host": "x"}).wrong
     assert found(server=plugin, topic={"acme.host": "x"}).wrong  # another section's class
-    assert found(server=plugin) == Found()
+    assert found(server=plugin) == KeyFindings()
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_values_are_of_the_documented_type_and_range() -> None:
     assert "not a value of type int" in told("{{ threads }}")
     assert "${env:X} is a template's" in told("${env:X}", "num.partitions")  # nothing documented
     provided = {"config.providers": "env, file", "num.io.threads": "${env:THREADS}"}
-    assert found(server=provided) == Found()
+    assert found(server=provided) == KeyFindings()
     assert found(server={**provided, "num.io.threads": "${vault:a:b}"}).wrong
     assert found(server={**provided, "ssl.key.password": "${env:X}"}).wrong  # of a user's file
     assert "class com.none.R is in none of the jars" in told("com.none.R", "metric.reporters")
@@ -168,10 +168,10 @@ def test_values_are_of_the_documented_type_and_range() -> None:
 
 
 def scenario(**cluster: Any) -> Scenario:
-    return checked({"title": "t", "workload": {"kind": "stream"}, "cluster": cluster})
+    return checked_scenario({"title": "t", "workload": {"kind": "stream"}, "cluster": cluster})
 
 
-def on(backend: str, scenario: Scenario) -> Found:
+def on(backend: str, scenario: Scenario) -> KeyFindings:
     return check_keys(scenario, release_on(BACKENDS[backend], scenario, find_kafka), {})
 
 
@@ -184,7 +184,7 @@ def test_kafka_knows_every_key_of_every_shipped_scenario() -> None:
     told = {name: on("local", read_scenario(name)) for name in shipped()}
 
     assert told
-    assert {} == {name: found for name, found in told.items() if found != Found()}
+    assert {} == {name: found for name, found in told.items() if found != KeyFindings()}
 
 
 @pytest.mark.jvm
@@ -227,7 +227,7 @@ def test_where_the_release_is_unknown_a_note_says_so(image: Any, why: str) -> No
 def test_without_any_key_nothing_is_asked() -> None:
     release = release_on(BACKENDS["local"], scenario(), nowhere, needed=False)
 
-    assert check_keys(scenario(), release, {}) == Found()
+    assert check_keys(scenario(), release, {}) == KeyFindings()
 
 
 def test_the_docker_backend_s_image_is_what_its_brokers_are_made_of(tmp_path: Path) -> None:

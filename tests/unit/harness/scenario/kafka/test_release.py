@@ -10,7 +10,7 @@ import pytest
 
 from harness.model.runs.configuration import digest_of, settings_of
 from harness.model.scenario import ScenarioError
-from harness.scenario.kafka.release import in_one_spelling
+from harness.scenario.kafka.release import normalize
 from harness.scenario.prepare import Prepared, Request, prepare
 
 ELR = "eligible.leader.replicas.version"
@@ -255,7 +255,7 @@ def test_an_operator_s_verbs_go_with_kraft_too() -> None:
 
 def test_a_wrong_type_is_left_for_the_model_to_refuse() -> None:
     for raw in ({"cluster": 5}, {"cluster": {"kafka": 4.4}}, {"cluster": {"session_ms": "x"}}):
-        assert in_one_spelling(raw, {}).raw == raw
+        assert normalize(raw, {}).raw == raw
     with pytest.raises(ScenarioError, match=r"cluster\.kafka"):
         prepared(kafka=4.4)
 

@@ -10,7 +10,7 @@ import pytest
 
 from harness.clients import user_file
 from harness.clients.java_keys import ROLES
-from harness.scenario.file import opened
+from harness.scenario.file import open_scenario
 from harness.scenario.kafka.modes import mode_of
 from harness.scenario.layers.broker_files import (
     BrokerFile,
@@ -31,7 +31,7 @@ def laid(tmp_path: Path) -> LayOver:
         paths = {name: tmp_path / f"{name}.properties" for name in texts}
         for name, path in paths.items():
             path.write_text(texts[name])
-        asked = opened(str(own), settings or {})
+        asked = open_scenario(str(own), settings or {})
         read = {
             role: user_file.read(
                 paths[role],

@@ -10,8 +10,8 @@ import pytest
 
 from harness.config_files.settings import ConfigFileError
 from harness.model.scenario import ScenarioError
-from harness.model.sections.expect import parted
-from harness.scenario.file import opened, read_scenario
+from harness.model.sections.expect import split_demands
+from harness.scenario.file import open_scenario, read_scenario
 from harness.scenario.layers.lay import Files, by_layer, lay
 from harness.scenario.no_effect import kind_of_key
 from tests.support.config_files import OWN, LayOver, told
@@ -24,7 +24,10 @@ def test_without_files_nothing_is_said_and_the_scenario_holds(laid: LayOver) -> 
 
     assert () == found.notes
     assert {} == found.shown_demands
-    assert read_scenario("baseline").expect == lay(opened("baseline", {}), Files()).scenario.expect
+    assert (
+        read_scenario("baseline").expect
+        == lay(open_scenario("baseline", {}), Files()).scenario.expect
+    )
     assert found.origins["producer"]["acks"] == "scenario"
     assert found.origins["consumer"]["isolation.level"] == "harness"
 
@@ -208,11 +211,11 @@ def test_what_cannot_be_demanded_of_these_clients_is_shown(laid: LayOver) -> Non
 def test_upper_limits_stay_and_what_must_happen_is_shown(
     demand: str, stays: str | None, shown: str | None
 ) -> None:
-    assert parted({"lost": demand}) == (
+    assert split_demands({"lost": demand}) == (
         {} if stays is None else {"lost": stays},
         {} if shown is None else {"lost": shown},
     )
-    assert parted({"isr-leave-s": demand}) == ({}, {"isr-leave-s": demand})
+    assert split_demands({"isr-leave-s": demand}) == ({}, {"isr-leave-s": demand})
 
 
 # Keys that do nothing

@@ -25,11 +25,11 @@ SETTING = Setting(brokers=3, zookeepers=3, partitions=1, replicas=3, workers={},
 def test_a_reassignment_is_proved_when_the_controller_is_done_and_not_before(small):
     verb, made = VERBS["reassign"], injection(small, *NODES[3:])
     verb.inject(made)
-    assert verb.bit(made) is None
-    assert verb.bit(made) is None
+    assert verb.proof_in_force(made) is None
+    assert verb.proof_in_force(made) is None
     small.settle()
 
-    assert verb.bit(made) == "now t-0 on kafka2+kafka3"
+    assert verb.proof_in_force(made) == "now t-0 on kafka2+kafka3"
 
 
 def test_what_is_under_way_is_asked_for_again_only_after_a_while(small, monkeypatch):
@@ -37,7 +37,7 @@ def test_what_is_under_way_is_asked_for_again_only_after_a_while(small, monkeypa
     verb, made = VERBS["reassign"], injection(small, *NODES[3:])
     verb.inject(made)
     for _ in range(3):
-        assert verb.bit(made) is None
+        assert verb.proof_in_force(made) is None
     assert small.asks == 1
     small.settle()
     verb.heal(made)
@@ -49,10 +49,10 @@ def test_replicas_that_are_listed_and_still_copied_prove_nothing(small):
     """A replica more stands in the assignment from the first moment on."""
     verb, made = VERBS["raise-replication"], injection(small, *NODES[3:])
     verb.inject(made)
-    verb.bit(made)
+    verb.proof_in_force(made)
     assert small.replicas == ("kafka1", "kafka2", "kafka3")
 
-    assert verb.bit(made) is None
+    assert verb.proof_in_force(made) is None
 
 
 @pytest.mark.parametrize("verb", ["reassign", "move-leader", "add-partitions", "decommission"])
@@ -66,20 +66,22 @@ def test_where_no_broker_takes_a_request_the_proof_says_so(small, verb, monkeypa
     VERBS[verb].inject(made)
 
     with pytest.raises((Blind, NotInTime), match="no broker takes the request"):
-        VERBS[verb].bit(made)
+        VERBS[verb].proof_in_force(made)
 
 
 def test_a_broker_is_emptied_before_it_is_stopped(small):
     small.registered = {"kafka1": 1}
     verb, made = VERBS["decommission"], injection(small, KAFKA1)
     verb.inject(made)
-    assert verb.bit(made) is None
+    assert verb.proof_in_force(made) is None
     assert small.signals == []
     small.settle()
-    assert verb.bit(made) is None
+    assert verb.proof_in_force(made) is None
     assert small.signals == [("kafka1", "SIGTERM")]
 
-    assert verb.bit(made) == "kafka1 is empty (t-0 on kafka3+kafka2), its process 1 is gone"
+    assert (
+        verb.proof_in_force(made) == "kafka1 is empty (t-0 on kafka3+kafka2), its process 1 is gone"
+    )
 
 
 def test_a_reassignment_goes_back_even_when_the_view_was_blind_at_first(small):
@@ -99,9 +101,9 @@ def test_a_reassignment_goes_back_even_when_the_view_was_blind_at_first(small):
 def test_a_replica_more_and_one_less_again(small):
     verb, made = VERBS["raise-replication"], injection(small, *NODES[3:])
     verb.inject(made)
-    assert verb.bit(made) is None
+    assert verb.proof_in_force(made) is None
     small.settle()
-    assert verb.bit(made) == "now t-0 on kafka1+kafka2+kafka3"
+    assert verb.proof_in_force(made) == "now t-0 on kafka1+kafka2+kafka3"
     verb.heal(made)
     small.settle()
 
@@ -111,9 +113,11 @@ def test_a_replica_more_and_one_less_again(small):
 def test_leadership_goes_to_a_follower_and_back(small):
     verb, made = VERBS["move-leader"], injection(small, KAFKA1)
     verb.inject(made)
-    assert verb.bit(made) is None
+    assert verb.proof_in_force(made) is None
     small.settle()
-    wait_until(lambda: verb.bit(made) == "kafka2 leads t-0", timeout_s=2, what="the election")
+    wait_until(
+        lambda: verb.proof_in_force(made) == "kafka2 leads t-0", timeout_s=2, what="the election"
+    )
     verb.heal(made)
     small.settle()
 
@@ -162,13 +166,13 @@ def test_a_preferred_leader_outside_the_isr_cannot_be_elected(small):
 def test_an_election_bites_only_where_another_led_before(small):
     verb, made = VERBS["elect"], injection(small, KAFKA1)
     verb.inject(made)
-    assert verb.bit(made) is None
+    assert verb.proof_in_force(made) is None
     small.leader = "kafka2"
     made = injection(small, KAFKA1)
     verb.inject(made)
-    verb.bit(made)
+    verb.proof_in_force(made)
 
-    assert verb.bit(made) == "leader of t-0 was kafka2, is kafka1"
+    assert verb.proof_in_force(made) == "leader of t-0 was kafka2, is kafka1"
 
 
 def test_an_unclean_election_is_for_partitions_that_nobody_leads(small):
@@ -184,9 +188,9 @@ def test_an_unclean_election_is_proved_by_a_leader_where_there_was_none(small):
     small.leader = None
     verb, made = VERBS["elect"], injection(small, KAFKA2, how="unclean")
     verb.inject(made)
-    assert verb.bit(made) is None
+    assert verb.proof_in_force(made) is None
 
-    assert verb.bit(made) == "t-0 had no leader, is led by kafka1"
+    assert verb.proof_in_force(made) == "t-0 had no leader, is led by kafka1"
     assert small.elections == ["unclean"]
 
 

@@ -32,12 +32,12 @@ def test_partitions_that_came_have_leaders(small, monkeypatch):
     verb, made = VERBS["add-partitions"], injection(small, KAFKA1, count=2)
     verb.inject(made)
     small.added = {1: SimpleNamespace(leader=2)}
-    assert verb.bit(made) is None
+    assert verb.proof_in_force(made) is None
     small.added[2] = SimpleNamespace(leader=None)
-    assert verb.bit(made) is None
+    assert verb.proof_in_force(made) is None
     small.added[2] = SimpleNamespace(leader=3)
 
-    assert verb.bit(made) == "topic t has 3 partitions, had 1; each has a leader"
+    assert verb.proof_in_force(made) == "topic t has 3 partitions, had 1; each has a leader"
     assert totals == [3]
 
 
@@ -88,11 +88,11 @@ def test_a_setting_that_nobody_could_be_asked_for_at_first_is_set_later(small, m
     verb, made = VERBS["set-config"], injection(small, KAFKA1, **{"min.insync.replicas": 2})
     verb.inject(made)
     with pytest.raises(NotInTime, match="the settings of topic t"):
-        verb.bit(made)
+        verb.proof_in_force(made)
     there.pop("deaf")
 
     for _ in range(2):
-        assert verb.bit(made) == "topic t: min.insync.replicas is 2, was unset"
+        assert verb.proof_in_force(made) == "topic t: min.insync.replicas is 2, was unset"
     assert len(changes) == 1
     verb.heal(made)
     assert verb.healed(made) == "min.insync.replicas as before"
@@ -105,7 +105,7 @@ def test_a_setting_that_brokers_do_not_list_is_set_and_removed_again(small, monk
     verb, made = VERBS["set-config"], injection(small, KAFKA1, on="brokers", **{key: 50000})
 
     verb.inject(made)
-    assert verb.bit(made) == f"broker 1: {key} is 50000, was unset"
+    assert verb.proof_in_force(made) == f"broker 1: {key} is 50000, was unset"
     verb.heal(made)
     assert verb.healed(made) == f"{key} as before"
     assert there == {}

@@ -84,8 +84,10 @@ def injection() -> Injection:
 def test_a_controller_is_removed_and_votes_again(quorum: Quorum) -> None:
     verb, made = VERBS["remove-controller"], injection()
     verb.inject(made)
-    assert verb.bit(made) is None
-    assert verb.bit(made) == "controller1 votes no more; voters: controller2, controller3"
+    assert verb.proof_in_force(made) is None
+    assert (
+        verb.proof_in_force(made) == "controller1 votes no more; voters: controller2, controller3"
+    )
     verb.heal(made)
     assert verb.healed(made) is None
 
@@ -98,7 +100,7 @@ def test_who_does_not_vote_cannot_be_removed(quorum: Quorum) -> None:
     verb, made = VERBS["remove-controller"], injection()
     verb.inject(made)
     with pytest.raises(DoesNothing, match="controller1 does not vote"):
-        verb.bit(made)
+        verb.proof_in_force(made)
     verb.heal(made)
 
     assert verb.healed(made) == "controller1 was not removed"
@@ -108,10 +110,13 @@ def test_one_whose_disk_was_replaced_votes_in_the_place_of_the_lost_one(quorum: 
     quorum.observers[101] = NEW
     verb, made = VERBS["add-controller"], injection()
     verb.inject(made)
-    assert verb.bit(made) is None
-    assert verb.bit(made) is None
+    assert verb.proof_in_force(made) is None
+    assert verb.proof_in_force(made) is None
 
-    assert verb.bit(made) == "controller1 votes; voters: controller1, controller2, controller3"
+    assert (
+        verb.proof_in_force(made)
+        == "controller1 votes; voters: controller1, controller2, controller3"
+    )
     assert quorum.asked == [("remove", 101, OLD), ("add", 101, NEW)]
 
 
@@ -119,10 +124,10 @@ def test_who_votes_is_not_added_but_may_be_heard_of_with_another_disk(quorum: Qu
     verb, made = VERBS["add-controller"], injection()
     verb.inject(made)
     with pytest.raises(NotInTime, match="controller1 does not follow the log; voters: controller1"):
-        verb.bit(made)
+        verb.proof_in_force(made)
     assert quorum.asked == []
     quorum.observers[101] = NEW
-    verb.bit(made)
+    verb.proof_in_force(made)
 
     assert quorum.asked == [("remove", 101, OLD)]
 

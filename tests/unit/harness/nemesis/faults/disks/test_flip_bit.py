@@ -20,12 +20,12 @@ def test_a_bit_is_flipped_in_the_records_of_a_closed_segment_and_restored(nodes:
     injection, verb = at(nodes), VERBS["flip-bit"]
     closed.write_bytes(whole)
     verb.inject(injection)
-    assert verb.bit(injection) is None  # it is the active one
+    assert verb.proof_in_force(injection) is None  # it is the active one
     assert closed.read_bytes() == whole
     (folder / "09.log").touch()
 
-    assert verb.bit(injection) is None
-    assert " was 0x6" in str(verb.bit(injection))
+    assert verb.proof_in_force(injection) is None
+    assert " was 0x6" in str(verb.proof_in_force(injection))
     differ = [
         i for i, (old, new) in enumerate(zip(whole, closed.read_bytes(), strict=True)) if old != new
     ]

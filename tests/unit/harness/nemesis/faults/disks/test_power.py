@@ -36,7 +36,7 @@ def test_lost_power_kills_all_before_it_cuts_and_leaves_what_was_synced(nodes: N
     assert nodes.done == [("SIGKILL", "kafka1"), ("SIGKILL", "kafka2")]
     assert first.stat().st_size == 20
     assert not second.exists()
-    evidence = VERBS["lose-power"].bit(injection)
+    evidence = VERBS["lose-power"].proof_in_force(injection)
     assert "of 30 bytes in its segments 10 had never been synced" in str(evidence)
     assert "of 30 bytes in its segments 30 had never been synced" in str(evidence)
     assert nodes.sync_trace(KAFKA1).read_text() == f"synced 20 {first}\n"
@@ -60,7 +60,7 @@ def test_a_lost_disk_is_empty(nodes: Nodes) -> None:
     VERBS["lose-disk"].inject(injection)
 
     assert not log.exists()
-    assert "1 files of 30 bytes were removed" in str(VERBS["lose-disk"].bit(injection))
+    assert "1 files of 30 bytes were removed" in str(VERBS["lose-disk"].proof_in_force(injection))
 
 
 def test_a_broker_that_meets_its_old_session_is_started_again_until_it_has_another(

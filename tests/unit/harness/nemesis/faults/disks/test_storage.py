@@ -25,11 +25,11 @@ def test_a_frozen_disk_has_bitten_when_the_broker_met_it_and_is_gone(nodes: Node
         ("mount", "-o", "remount,bind,ro", "/mnt"),
         ("mount", "--move", "/mnt", folder),
     ]
-    assert verb.bit(injection) is None
+    assert verb.proof_in_force(injection) is None
     nodes.log.append("java.io.FileNotFoundException: x.tmp (Read-only file system)")
-    assert verb.bit(injection) is None
+    assert verb.proof_in_force(injection) is None
     nodes.pids["kafka1"] = None
-    assert "Read-only file system" in str(verb.bit(injection))
+    assert "Read-only file system" in str(verb.proof_in_force(injection))
 
 
 def test_thawing_undoes_our_mount_where_the_process_lives_and_starts_it_where_it_does_not(

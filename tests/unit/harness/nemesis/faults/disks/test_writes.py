@@ -15,14 +15,14 @@ def test_slow_writes_follow_the_segments_and_keep_their_count(nodes: Nodes) -> N
     verb.inject(injection)
     assert f"inject={CALLS}:delay_enter=20000" in nodes.done[0]
     assert nodes.done[0][-2:] == ("-P", str(log))
-    assert verb.bit(injection) is None
+    assert verb.proof_in_force(injection) is None
 
     nodes.output = "1 write(9<x>, 5) = 5 (DELAYED) <0.000020>\n"
-    assert verb.bit(injection) is None  # it took no longer than ever
+    assert verb.proof_in_force(injection) is None  # it took no longer than ever
     nodes.output = "1 write(9<x>, 5) = 5 (DELAYED) <0.019926>\n"  # by strace's own clock
     rolled = log.with_name("05.log")
     rolled.touch()
-    assert verb.bit(injection) == (  # one before, one since it was attached anew
+    assert verb.proof_in_force(injection) == (  # one before, one since it was attached anew
         "2 writes of kafka1 to its segments waited 20 ms: they took 20 to 20 ms each"
     )
     assert nodes.done[-2:] == [("leave alone",), nodes.done[-1]]
@@ -36,6 +36,8 @@ def test_failed_writes_have_bitten_when_the_broker_is_gone(nodes: Nodes) -> None
     verb.inject(injection)
     nodes.output = "1 write(9<x>, 5) = -1 ENOSPC (INJECTED)\n"
 
-    assert verb.bit(injection) is None
+    assert verb.proof_in_force(injection) is None
     nodes.pids["kafka1"] = None
-    assert "1 writes of kafka1 to its segments failed with ENOSPC" in str(verb.bit(injection))
+    assert "1 writes of kafka1 to its segments failed with ENOSPC" in str(
+        verb.proof_in_force(injection)
+    )

@@ -110,7 +110,7 @@ def test_losing_takes_packets_by_chance():
     VERBS["lose"].inject(made)
 
     assert "--mode random --probability 0.125000 -j DROP" in network.rules["kafka1"][3]
-    assert VERBS["lose"].bit(made) == "kafka1 lost 7 packets of zk1"
+    assert VERBS["lose"].proof_in_force(made) == "kafka1 lost 7 packets of zk1"
 
 
 def test_a_cut_is_proved_by_the_packets_of_every_pair():
@@ -118,7 +118,7 @@ def test_a_cut_is_proved_by_the_packets_of_every_pair():
     made = injection(network, **{"from": "zk1"})
     VERBS["cut"].inject(made)
 
-    assert VERBS["cut"].bit(made) == (
+    assert VERBS["cut"].proof_in_force(made) == (
         "kafka1 dropped 7 packets of zk1; zk1 dropped 7 packets of kafka1"
     )
 
@@ -128,9 +128,9 @@ def test_who_has_nothing_to_say_is_made_to_send_one_packet():
     made = injection(network, **{"from": "zk1"})
     VERBS["cut"].inject(made)
 
-    assert VERBS["cut"].bit(made) is None
+    assert VERBS["cut"].proof_in_force(made) is None
     assert network.sent == [("kafka1", "10.77.0.11"), ("zk1", "10.77.0.21")]
-    assert "1 packets of zk1" in str(VERBS["cut"].bit(made))
+    assert "1 packets of zk1" in str(VERBS["cut"].proof_in_force(made))
 
 
 def test_mending_removes_our_chain_and_nothing_else():
@@ -173,7 +173,7 @@ def test_what_clients_without_a_network_of_ours_do_not_hear_is_dropped_where_it_
     assert f"-A HARNESS-1 -s {CLIENT_ADDRESS} -j DROP" in network.rules["kafka1"]
     assert f"-A HARNESS-1-OUT -d {CLIENT_ADDRESS} -j DROP" in network.rules["kafka1"]
     assert "-A OUTPUT -j HARNESS-1-OUT" in network.rules["kafka1"]
-    assert VERBS["cut"].bit(made) == (
+    assert VERBS["cut"].proof_in_force(made) == (
         "kafka1 dropped 7 packets of clients; clients dropped 7 packets of kafka1"
     )
     VERBS["cut"].heal(made)
@@ -188,7 +188,7 @@ def test_clients_without_a_network_of_ours_call_a_node_where_they_dial_it():
     network.nodes = tuple(behind_a_port if n.name == "kafka1" else n for n in NODES)
     VERBS["cut"].inject(made)
 
-    assert VERBS["cut"].bit(made) is None
+    assert VERBS["cut"].proof_in_force(made) is None
     assert network.sent == [("clients", "127.0.0.1:49092")]
 
 

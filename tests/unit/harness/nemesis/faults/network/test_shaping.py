@@ -88,29 +88,29 @@ def test_a_delay_is_proved_by_packets_and_by_a_slow_connection():
     made = begun(network, "delay", ms=25)
 
     assert network.argv[-3:] == ["1", "25.0", "0.0"]
-    assert VERBS["delay"].bit(made) == (
+    assert VERBS["delay"].proof_in_force(made) == (
         "42 packets to kafka1 were delayed; a connection to it takes 25.5 ms, "
         "and took 0.5 ms before"
     )
 
 
 def test_a_connection_that_is_as_fast_as_before_is_no_proof():
-    assert VERBS["delay"].bit(begun(SlowNetwork(), "delay", ms=26)) is None
+    assert VERBS["delay"].proof_in_force(begun(SlowNetwork(), "delay", ms=26)) is None
 
 
 def test_where_another_fault_cut_the_link_somebody_else_is_asked():
     network = SlowNetwork(mute_senders=("zk1", "zk2"))
 
-    assert "takes 25.5 ms" in str(VERBS["delay"].bit(begun(network, "delay", ms=25)))
+    assert "takes 25.5 ms" in str(VERBS["delay"].proof_in_force(begun(network, "delay", ms=25)))
 
 
 def test_where_nobody_gets_through_nothing_is_proved_yet():
     network = SlowNetwork(mute_senders=("kafka2",))
     made = begun(network, "delay", **{"ms": 25, "from": "kafka2"})
 
-    assert VERBS["delay"].bit(made) is None
+    assert VERBS["delay"].proof_in_force(made) is None
     network.mute_senders = ()
-    assert "and had no answer before" in str(VERBS["delay"].bit(made))
+    assert "and had no answer before" in str(VERBS["delay"].proof_in_force(made))
 
 
 def test_only_those_named_wait_and_nothing_is_lost_when_the_program_dies():
@@ -168,7 +168,7 @@ def test_a_throttle_has_a_name_of_its_own_and_is_removed_by_it():
         "latency",
         "500ms",
     )
-    assert VERBS["throttle"].bit(made) == (
+    assert VERBS["throttle"].proof_in_force(made) == (
         "packets of kafka1 had to wait 12 times because of the limit of 64 kbit/s, 0 were dropped"
     )
     VERBS["throttle"].heal(made)
@@ -186,17 +186,19 @@ def test_only_the_waits_of_our_own_queue_count():
 def test_a_limit_that_limits_nothing_says_so_and_is_no_proof(monkeypatch):
     network = SlowNetwork(shown=TBF.replace("overlimits 12", "overlimits 0"))
     made = begun(network, "throttle", kbit=2000)
-    assert VERBS["throttle"].bit(made) is None  # it may yet
+    assert VERBS["throttle"].proof_in_force(made) is None  # it may yet
     monkeypatch.setattr(shaping, "JUDGED_AFTER_S", 0.0)
 
     with pytest.raises(DoesNothing, match=r"kafka1 sent 90 bytes in 0 s .* is above its traffic"):
-        VERBS["throttle"].bit(made)
+        VERBS["throttle"].proof_in_force(made)
 
 
 def test_packets_that_were_dropped_are_proof_as_well():
     network = SlowNetwork(shown=TBF.replace("dropped 0, overlimits 12", "dropped 3, overlimits 0"))
 
-    assert "3 were dropped" in str(VERBS["throttle"].bit(begun(network, "throttle", kbit=64)))
+    assert "3 were dropped" in str(
+        VERBS["throttle"].proof_in_force(begun(network, "throttle", kbit=64))
+    )
 
 
 @pytest.mark.parametrize(
@@ -214,7 +216,7 @@ def test_what_netem_is_told(verb, options, told):
 
     assert " ".join(setting(verb, options)) == told
     assert " ".join(network.tc[0]).endswith(f"handle 1001: netem {told}")
-    assert VERBS[verb].bit(made) == f"31 packets of kafka1 went through netem: {told}"
+    assert VERBS[verb].proof_in_force(made) == f"31 packets of kafka1 went through netem: {told}"
     assert VERBS[verb].prepares == "netem"
 
 

@@ -16,7 +16,9 @@ from tests.support.labs.small_cluster import KAFKA2, NODES, Small, injection
 def rolled(small: Small, **options: Any) -> str:
     verb, made = VERBS["roll"], injection(small, *NODES[3:], **options)
     verb.inject(made)
-    return str(wait_until(lambda: verb.bit(made), timeout_s=2, what="the roll", every_s=0))
+    return str(
+        wait_until(lambda: verb.proof_in_force(made), timeout_s=2, what="the roll", every_s=0)
+    )
 
 
 @pytest.mark.parametrize(("how", "number"), [("clean", "SIGTERM"), ("hard", "SIGKILL")])
@@ -33,7 +35,7 @@ def test_a_roll_waits_until_every_isr_is_full(small):
     full = replace(small.look(), assignment=(("kafka1", "kafka2", "kafka3"),))
     small.look = lambda: full
     for _ in range(5):
-        assert verb.bit(made) is None
+        assert verb.proof_in_force(made) is None
 
     assert small.signals == []
 
@@ -41,7 +43,7 @@ def test_a_roll_waits_until_every_isr_is_full(small):
 def test_a_roll_that_is_broken_off_leaves_no_broker_down(small):
     verb, made = VERBS["roll"], injection(small, *NODES[3:])
     verb.inject(made)
-    verb.bit(made)
+    verb.proof_in_force(made)
     assert small.pids["kafka1"] is None
     verb.heal(made)
 
@@ -51,7 +53,9 @@ def test_a_roll_that_is_broken_off_leaves_no_broker_down(small):
 def test_a_crash_loop_kills_whoever_is_due_and_starts_whoever_is_gone(small):
     verb, made = VERBS["crash-loop"], injection(small, KAFKA2, every_s=0.01)
     verb.inject(made)
-    evidence = wait_until(lambda: verb.bit(made), timeout_s=2, what="two kills", every_s=0)
+    evidence = wait_until(
+        lambda: verb.proof_in_force(made), timeout_s=2, what="two kills", every_s=0
+    )
     assert evidence == "kafka2 was killed 2 times so far"
     during = verb.during
     assert during is not None

@@ -17,14 +17,14 @@ def test_a_pause_is_proved_by_the_process_that_stands_still_and_undone_by_its_go
     nodes: Nodes,
 ) -> None:
     injection, verb = at(nodes), VERBS["pause"]
-    assert verb.bit(injection) is None
+    assert verb.proof_in_force(injection) is None
 
     verb.inject(injection)
-    assert verb.bit(injection) == "process 11 of kafka1 is stopped"
+    assert verb.proof_in_force(injection) == "process 11 of kafka1 is stopped"
     assert verb.healed(injection) is None
 
     verb.heal(injection)
-    assert verb.bit(injection) is None
+    assert verb.proof_in_force(injection) is None
     assert "process 11 of kafka1 runs" in str(verb.healed(injection))
 
 
@@ -34,7 +34,7 @@ def test_a_process_that_ends_while_it_is_paused_is_no_pause(nodes: Nodes) -> Non
     nodes.pids["kafka1"] = None
 
     with pytest.raises(ClusterError, match="ended while it was paused"):
-        verb.bit(injection)
+        verb.proof_in_force(injection)
 
 
 def test_a_kill_is_proved_by_the_process_that_is_gone_and_undone_by_another(nodes: Nodes) -> None:
@@ -42,7 +42,7 @@ def test_a_kill_is_proved_by_the_process_that_is_gone_and_undone_by_another(node
     verb.inject(injection)
 
     assert ("SIGKILL", "kafka1") in nodes.done
-    assert verb.bit(injection) == "process 11 of kafka1 is gone"
+    assert verb.proof_in_force(injection) == "process 11 of kafka1 is gone"
     verb.heal(injection)
     assert verb.healed(injection) is None  # not registered anew
     nodes.registered = 8
@@ -73,7 +73,7 @@ def test_a_process_that_outlives_the_signal_is_not_gone(nodes: Nodes) -> None:
     verb.inject(injection)
     nodes.pids["kafka1"] = 11
 
-    assert verb.bit(injection) is None
+    assert verb.proof_in_force(injection) is None
 
 
 @pytest.mark.parametrize("follows", [True, False])

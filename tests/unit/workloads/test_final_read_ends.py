@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workloads.client.log_ends import Ends, behind, only_grew, told
+from workloads.final_read import Ends, behind, ends_fields, only_grew
 
 
 def ends(log_start: int = 0, committed_end: int = 10, uncommitted_end: int = 10) -> Ends:
@@ -30,18 +30,18 @@ OPEN = ends(committed_end=6)  # a transaction is open from offset 6 on
 def test_a_partition_read_to_an_end_that_stays_is_complete(
     before: Ends, after: Ends, position: int
 ) -> None:
-    assert told(before, after, position)["complete"] is True
+    assert ends_fields(before, after, position)["complete"] is True
 
 
 @pytest.mark.parametrize("position", [None, 0, 9])
 def test_a_read_that_stopped_before_the_end_is_not_complete(position: int | None) -> None:
-    assert told(ends(), ends(), position)["complete"] is False
+    assert ends_fields(ends(), ends(), position)["complete"] is False
 
 
 @pytest.mark.parametrize("position", [6, 9])
 def test_the_end_of_what_is_committed_is_not_the_log_s_end(position: int) -> None:
     """What lies in an open transaction may be committed yet: nobody has read it."""
-    assert told(OPEN, OPEN, position)["complete"] is False
+    assert ends_fields(OPEN, OPEN, position)["complete"] is False
 
 
 @pytest.mark.parametrize(
@@ -49,14 +49,14 @@ def test_the_end_of_what_is_committed_is_not_the_log_s_end(position: int) -> Non
 )
 def test_ends_that_are_others_afterwards_make_no_read_complete(after: Ends | None) -> None:
     """The log start or an end moved, or nobody could tell: what was read is not what is there."""
-    assert told(ends(), after, 10)["complete"] is False
+    assert ends_fields(ends(), after, 10)["complete"] is False
 
 
 def test_what_could_not_be_learned_is_null_and_not_complete() -> None:
     unknown = dict.fromkeys(("log_start", "committed_end", "uncommitted_end", "position"))
 
-    assert {**unknown, "complete": False} == told(None, None, None)
-    assert {**unknown, "position": 10, "complete": False} == told(None, ends(), 10)
+    assert {**unknown, "complete": False} == ends_fields(None, None, None)
+    assert {**unknown, "position": 10, "complete": False} == ends_fields(None, ends(), 10)
 
 
 def test_an_event_tells_the_ends_that_the_read_was_to_reach() -> None:
@@ -66,7 +66,7 @@ def test_an_event_tells_the_ends_that_the_read_was_to_reach() -> None:
         "uncommitted_end": 10,
         "position": 9,
         "complete": False,
-    } == told(ends(2, 6, 10), ends(2, 12, 12), 9)
+    } == ends_fields(ends(2, 6, 10), ends(2, 12, 12), 9)
 
 
 # --- whether to read on
