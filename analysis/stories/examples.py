@@ -73,12 +73,8 @@ def writers(group: Group | None, example: Row, kept: Kept, views: Sequence[Row])
     if group is not None:
         first = _writer(group, example, "value", kept, views)
         second = _writer(group, example, "other_value", kept, views)
-    return {
-        "leader": first[0],
-        "epoch": first[1],
-        "other_leader": second[0],
-        "other_epoch": second[1],
-    }
+    names = ("leader", "epoch", "other_leader", "other_epoch")
+    return dict(zip(names, (*first, *second), strict=True))
 
 
 def _writer(group: Group, example: Row, name: str, kept: Kept, views: Sequence[Row]) -> _Writer:

@@ -10,7 +10,7 @@ sealing does not demand are skipped.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -83,6 +83,10 @@ class Kept:
         """The leader epoch of an offset of the log that was left at the end."""
         epochs = [epoch for epoch, first in self.epochs.get(partition, ()) if first <= offset]
         return max(epochs, default=None)
+
+    def records_of(self, value: int | None) -> Sequence[Record]:
+        """The records with a value."""
+        return () if value is None else self.of_value.get(value, ())
 
     def led(self, partition: int) -> list[LogLine]:
         """What brokers logged when they began to lead."""

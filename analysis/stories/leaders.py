@@ -59,7 +59,7 @@ def subject_of(findings: Findings, row: int, kept: Kept, views: Sequence[Row]) -
     """The record of a row of evidence."""
     value, offset = findings.number("value", row), findings.number("offset", row)
     partition = findings.number("partition", row) or 0
-    records = [] if value is None else kept.of_value.get(value, [])
+    records = kept.records_of(value)
     epochs = {r.epoch for r in records if r.partition == partition and r.offset == offset}
     if not epochs:
         epochs = _only_epoch(partition, findings.number("acked_ns", row), kept, views)

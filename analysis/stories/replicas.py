@@ -94,7 +94,7 @@ def had_it(subject: Subject, broker: str, evidence: Evidence) -> Answer:
     """Whether the record was ever in the broker's log; of *inconsistent-offset*: at its offset,
     since elsewhere it may have been sent again."""
     kept, clock = evidence.kept, evidence.clock
-    records = [r for r in kept.of_value.get(_value(subject), ()) if r.broker == broker]
+    records = [r for r in kept.records_of(subject.value) if r.broker == broker]
     if subject.anomaly == "inconsistent-offset":
         place = (subject.partition, subject.offset)
         records = [r for r in records if (r.partition, r.offset) == place]
@@ -113,7 +113,7 @@ def had_it(subject: Subject, broker: str, evidence: Evidence) -> Answer:
 
 def has_it(subject: Subject, broker: str, kept: Kept, *, read: bool) -> Answer:
     """Whether it is in the broker's log now, by what was kept at the end."""
-    at_end = [r for r in kept.of_value.get(_value(subject), ()) if r.moment == END]
+    at_end = (r for r in kept.records_of(subject.value) if r.moment == END)
     records = [r for r in at_end if r.broker == broker]
     if records:
         return Answer(known="yes", why=f"at offset {records[0].offset:,}")
@@ -129,10 +129,6 @@ def has_it(subject: Subject, broker: str, kept: Kept, *, read: bool) -> Answer:
             return Answer(known="no", why=why)
         return Answer(known="unknown", why="below what was kept, and the final read is incomplete")
     return _in_tail(subject, tail, kept)
-
-
-def _value(subject: Subject) -> int:
-    return -1 if subject.value is None else subject.value
 
 
 def _from_record(subject: Subject, record: Record, clock: Clock) -> Answer:
