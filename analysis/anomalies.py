@@ -99,7 +99,7 @@ def untold_reasons(facts: Facts) -> list[str]:
 def promised(facts: Facts) -> dict[str, tuple[Promise, ...]]:
     """What such a run promises of each anomaly that it can have: the rows that permit some records,
     then the one that speaks of all others."""
-    return {each.name: each.promised(facts) for each in ANOMALIES if _is_judged(each, facts)}
+    return {each.name: each.promises_for(facts) for each in ANOMALIES if _is_judged(each, facts)}
 
 
 def _is_judged(anomaly: Anomaly, facts: Facts) -> bool:

@@ -50,7 +50,7 @@ from analysis.stored.member_stops import DIED
 def causes_of(seen: Seen) -> list[Cause]:
     """The sure causes in order of time, then the others."""
     causes = chain(
-        _configured(),
+        _by_configuration(),
         leader_causes(seen),
         strike_causes(seen),
         replica_causes(seen),
@@ -60,11 +60,11 @@ def causes_of(seen: Seen) -> list[Cause]:
         _stops(seen),
         forgotten_causes(seen),
     )
-    derived = [each for cause in causes for each in (cause, *_derived(cause, seen))]
-    return sorted(derived, key=lambda cause: (not cause.sure, cause.at_ns or 0))
+    every = [derived for cause in causes for derived in (cause, *_consequences(cause, seen))]
+    return sorted(every, key=lambda cause: (not cause.sure, cause.at_ns or 0))
 
 
-def _configured() -> Iterator[Cause]:
+def _by_configuration() -> Iterator[Cause]:
     yield Cause(kind=EVERY, words="the configuration permits it")
     yield Cause(
         kind=ABORTED, words="consumers ask for what is not committed", outcomes=("aborted",)
@@ -109,7 +109,7 @@ def _begun_unknown(seen: Seen) -> str | None:
     return None
 
 
-def _derived(cause: Cause, seen: Seen) -> Iterable[Cause]:
+def _consequences(cause: Cause, seen: Seen) -> Iterable[Cause]:
     """The causes of other kinds that follow from a cause."""
     if cause.kind is (NOT_REPLICATED if seen.acks_1 or not seen.facts.epochs else ANOTHER_LEADER):
         contradicted = replace(cause, kind=ACK_OF_ANOTHER_LEADER, outcomes=("two_values",))
@@ -125,10 +125,10 @@ def _derived(cause: Cause, seen: Seen) -> Iterable[Cause]:
         why = cause.why or f"{cause.words}, so what was read before may have been cut off"
         yield replace(cause, kind=READ_APART, outcomes=("in_reads",), sure=False, why=why)
     elif cause.kind is BIT_WHEN_READ:
-        ended = [ns for p, ns in seen.read_ended_ns.items() if cause.partition in (None, p)]
-        later = [ns for ns in ended if (cause.at_ns or 0) < ns]
+        read_ns = [ns for p, ns in seen.read_ended_ns.items() if cause.partition in (None, p)]
+        later = [ns for ns in read_ns if (cause.at_ns or 0) < ns]
         until_ns = cause.known_until_ns
-        if later or not ended:
+        if later or not read_ns:
             # The changed record may look like any value, whenever that was sent or known.
             anything = replace(cause, begun_before_ns=None, known_from_ns=None, known_until_ns=None)
             anything = replace(anything, shown_from_ns=cause.at_ns)

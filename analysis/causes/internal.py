@@ -40,7 +40,7 @@ def internal_causes(seen: Seen) -> Iterator[Cause]:
 
 def _set_back(seen: Seen) -> Iterator[Cause]:
     strikes = strikes_of(seen, broker_values)  # the topic's own settings do not count
-    for strike in (each for each in strikes if _hit(each, seen)):
+    for strike in (s for s in strikes if _hit(s, seen)):
         yield Cause(
             kind=INTERNAL,
             words=strike.words,
@@ -97,5 +97,5 @@ def _hit(strike: Strike, seen: Seen) -> bool:
 
 
 def _in_time(time_ns: int, seen: Seen) -> bool:
-    """Whether it came before the end of the final read: nothing shows later."""
+    """Whether it came before the end of the final read, after which nothing shows."""
     return time_ns < max(seen.read_ended_ns.values(), default=time_ns + 1)

@@ -36,7 +36,7 @@ class Seen:
         return self.facts.acks == "1"
 
     def why_unknown(self) -> str:
-        """Which faults it is not known of what they can do, as a clause."""
+        """Of which faults the effects are not known, as a clause."""
         unknown = self.happened.unknown()
         first, more = unknown[0], len(unknown) - 1
         others = f", and {more} more {'fault' if more == 1 else 'faults'}" if more else ""

@@ -29,7 +29,7 @@ def topic_values(seen: Seen, key: str, from_ns: int, to_ns: int | None) -> froze
     """What may have been in force for the topic between two moments (to_ns None: without end)."""
     if _does_nothing(seen, key):
         return frozenset({DEFAULTS[key]})
-    own = _changed(seen, key, seen.topic_config.get(key), (from_ns, to_ns), by_brokers=False)
+    own = _values(seen, key, seen.topic_config.get(key), (from_ns, to_ns), by_brokers=False)
     inherited = broker_values(seen, key, from_ns, to_ns) if None in own else frozenset[str]()
     return _words(own) | inherited
 
@@ -41,7 +41,7 @@ def broker_values(seen: Seen, key: str, from_ns: int, to_ns: int | None) -> froz
     key_of_brokers = BROKER_KEY.get(key, key)
     settings = seen.kafka.deciding(seen.server) if key == UNCLEAN else seen.server
     default = settings.get(key_of_brokers, DEFAULTS[key])
-    return _words(_changed(seen, key_of_brokers, default, (from_ns, to_ns), by_brokers=True))
+    return _words(_values(seen, key_of_brokers, default, (from_ns, to_ns), by_brokers=True))
 
 
 def unclean_allowed(
@@ -64,16 +64,16 @@ def _does_nothing(seen: Seen, key: str) -> bool:
     return key == UNCLEAN and not seen.kafka.configures_unclean
 
 
-def _changed(
+def _values(
     seen: Seen, key: str, base: object, stretch: Stretch, *, by_brokers: bool
 ) -> set[object]:
     """The values at one level: the configured one, and those that faults changed it to."""
     values, (from_ns, to_ns) = {base}, stretch
-    changes = sorted(seen.happened.known(), key=lambda each: int(each[0]["invoke_ns"]))
+    changes = sorted(seen.happened.known(), key=lambda change: int(change[0]["invoke_ns"]))
     for fault, effects in changes:
         value = effects.topic_settings.get(key)
         if key == UNCLEAN and seen.happened.asks_for_unclean(fault):
-            continue  # that is no setting
+            continue  # it sets nothing
         of_brokers = seen.happened.options(fault).get("on") == "brokers"
         if value is None or of_brokers is not by_brokers or not meets(fault, from_ns, to_ns):
             continue
@@ -82,7 +82,7 @@ def _changed(
 
 
 def _words(values: set[object]) -> frozenset[str]:
-    """Those that are set."""
+    """The values that are set, in lower case."""
     return frozenset(str(value).lower() for value in values if value is not None)
 
 

@@ -8,10 +8,10 @@ its view on where that permits more, and from the look before (`since_ns`) where
 been *outside* the ISR.
 
 A *blind stretch* without a change of leader or epoch hid nothing. One in which the epoch rose by at
-most one hid no leaders, but perhaps ISRs. Any other one may have *hidden* leaders and ISRs, and so
-may a leader epoch that rose by more than one between two looks, unless the views explain it: each
-replica that leaves the ISR raises it by one, and so does a new leader. Without known epochs every
-blind stretch hides.
+most one hid no leaders, but perhaps ISRs. Any other one may have *hidden* leaders and ISRs. So may
+the time between two looks in which the leader epoch rose by more than one, unless the views explain
+it: each replica that leaves the ISR raises it by one, and so does a new leader. Without known
+epochs every blind stretch hides.
 
 If the look before a change is not recorded, it came at most two looks before, or before the blind
 stretch that ended with the change. The time before a partition's first view is hidden.
@@ -134,15 +134,13 @@ class Partition:
 
     def certain(self, from_ns: int, to_ns: int | None) -> Iterator[State]:
         """The same without a state that may have ended before the stretch began."""
-        dark = [
-            each for each in self.hidden if each.start_ns < from_ns and each.ends_after(from_ns)
-        ]
+        dark = [h for h in self.hidden if h.start_ns < from_ns and h.ends_after(from_ns)]
         for state in self.within(from_ns, to_ns):
-            if not any(state.time_ns <= each.start_ns for each in dark):
+            if not any(state.time_ns <= hidden.start_ns for hidden in dark):
                 yield state
 
-    def nobody_looked(self, from_ns: int, to_ns: int) -> bool:
-        """Whether some of a stretch was blind."""
+    def was_blind(self, from_ns: int, to_ns: int) -> bool:
+        """Whether part of a stretch was blind."""
         return any(
             start_ns < to_ns and (end_ns is None or end_ns > from_ns)
             for start_ns, end_ns in self.blind
@@ -154,16 +152,16 @@ class Partition:
 
     def changes(self) -> Iterator[Change]:
         """Each time that another broker led; no leader is not another leader."""
-        known: str | None = None
+        leader: str | None = None
         for state in self.states:
-            if state.leader is not None and known not in (None, state.leader):
+            if state.leader is not None and leader not in (None, state.leader):
                 yield Change(
                     since_ns=state.since_ns,
                     at_ns=state.time_ns,
-                    before=str(known),
+                    before=str(leader),
                     leader=state.leader,
                 )
-            known = state.leader or known
+            leader = state.leader or leader
 
     @cached_property
     def hidden(self) -> tuple[Hidden, ...]:
@@ -171,9 +169,13 @@ class Partition:
         hidden = [*self._unseen_epochs(), *self._dark()]
         return tuple(sorted(hidden, key=lambda stretch: stretch.start_ns))
 
+    def hidden_in(self, from_ns: int, to_ns: int | None) -> list[Hidden]:
+        """Those that lie, at least in part, between two moments."""
+        return [stretch for stretch in self.hidden if stretch.covers(from_ns, to_ns)]
+
     def _unseen_epochs(self) -> Iterator[Hidden]:
-        known = [state for state in self.states if state.epoch is not None]
-        for last, state in pairwise(known):
+        with_epoch = [state for state in self.states if state.epoch is not None]
+        for last, state in pairwise(with_epoch):
             rose = int(state.epoch or 0) - int(last.epoch or 0)
             # The controller raises it to drop a replica, and once more to elect another leader.
             left = len(last.isr - state.isr) if state.isr_known else 0
@@ -195,7 +197,7 @@ class Partition:
             after = None if end_ns is None else self.at(end_ns + SEEN_WITHIN_NS)
             if not _same(before, after):
                 why = f"nobody could tell for a while who led partition {self.number}"
-                led = frozenset(each.leader for each in (before, after) if each and each.leader)
+                led = frozenset(s.leader for s in (before, after) if s and s.leader)
                 yield Hidden(
                     start_ns=start_ns,
                     end_ns=end_ns,
@@ -228,7 +230,7 @@ def partitions_of(
     """The topic's partitions, by rows of the history's tables. Beside an ISR with fewer members
     than `eligible_below`, others may be eligible to lead."""
     stretches = ((row["start_ns"], row["end_ns"]) for row in blind)
-    dark = tuple(sorted(stretches, key=lambda each: int(each[0])))
+    dark = tuple(sorted(stretches, key=lambda stretch: int(stretch[0])))
     by_number: dict[int, list[State]] = {number: [] for number in range(count)}
     for row in sorted(views, key=lambda row: int(row["time_ns"])):
         states = by_number.get(row["partition"])

@@ -32,9 +32,9 @@ IN_EVERY_RUN = Condition(words="in every run")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anomaly:
-    """One anomaly. `headline` is a sentence of {n} records, or of what it is `of`, with {is}, {was}
-    and {them} in their number and {written} as producers write ("committed" by transactions); None:
-    it says nothing."""
+    """One anomaly. `headline`: a sentence on {n} records, or on {n} of what it is `of`, with {is},
+    {was} and {them} in the right number and {written} as producers write ("committed" with
+    transactions); None: no sentence."""
 
     name: str
     rules: Mapping[Table, Callable[[], Rule]]  # by the table whose rows it looks at
@@ -42,11 +42,11 @@ class Anomaly:
     noun: str  # one of it: "lost record"
     of: str = "record"  # what the headline counts
     headline: str | None = None
-    unless_seen: str | None = None  # the headline names it only where that one was not seen
+    unless_seen: str | None = None  # an anomaly that, if seen, takes its place in the headline
     outcomes: tuple[str, ...] = ()  # how its count splits
-    lasts: str | None = None  # of one whose rule says how long it lasted: until when, in words
+    lasts: str | None = None  # until when it lasts, in words, if its rule says how long
     judged: Condition = IN_EVERY_RUN  # which runs can have it at all
-    # Without any of these there is none, or none in one of its tables; None: not known.
+    # Without any of these signs there is none, or none in one of its tables; None: not known.
     signs: tuple[Sign, ...] | Mapping[Table, tuple[Sign, ...]] | None = None
     promises: tuple[Promise, ...] = field(default=())
 
@@ -64,8 +64,8 @@ class Anomaly:
         return file.relative_to(ROOT) if file.is_relative_to(ROOT) else file
 
     def tables(self, seen: Collection[Sign]) -> frozenset[Table]:
-        """The tables of its rules in which there may be one, where a screen saw just these signs;
-        all, where it is not known what it shows by."""
+        """The tables of its rules in which there may be one if a screen saw only these signs; all
+        of them if its signs are not known."""
         if self.signs is None:
             return frozenset(self.rules)
         of_table = self.signs
@@ -73,9 +73,9 @@ class Anomaly:
             of_table = dict.fromkeys(self.rules, of_table)
         return frozenset(table for table, of in of_table.items() if not set(of).isdisjoint(seen))
 
-    def promised(self, facts: Facts) -> tuple[Promise, ...]:
-        """The promises that hold in such a run: those that permit some records, and the one that
-        speaks of all others."""
+    def promises_for(self, facts: Facts) -> tuple[Promise, ...]:
+        """The promises in force in a run: those that permit some records, and the first that speaks
+        of all."""
         rows = []
         for promise in self.promises:
             if promise.condition.holds(facts):
@@ -85,22 +85,22 @@ class Anomaly:
         return tuple(rows)
 
 
-def to_look_at(
+def by_table(
     anomalies: Iterable[Anomaly], seen: Collection[Sign] = tuple(Sign)
 ) -> dict[Table, list[Anomaly]]:
-    """The tables in which there may be any of these, where a screen saw just these signs."""
-    found: dict[Table, list[Anomaly]] = {}
+    """The anomalies by the tables in which they may be, if a screen saw only these signs."""
+    looked_at: dict[Table, list[Anomaly]] = {}
     for anomaly in anomalies:
-        there = anomaly.tables(seen)
+        tables = anomaly.tables(seen)
         for table in anomaly.rules:
-            if table in there:
-                found.setdefault(table, []).append(anomaly)
-    return found
+            if table in tables:
+                looked_at.setdefault(table, []).append(anomaly)
+    return looked_at
 
 
 def found_rows(tables: Tables, looked_at: Mapping[Table, Sequence[Anomaly]]) -> DataFrame | None:
-    """One row per anomaly: each table is gone through once, for all rules that look at it. None:
-    there is nothing to look at."""
+    """One row per anomaly, by one pass over each table for all its rules. None: there is nothing to
+    look at."""
     parts = []
     for table, anomalies in looked_at.items():
         made = table(tables)

@@ -29,8 +29,8 @@ complete, or passed the acked offset.
     send a -> ok at 0    final read, complete: a at 0, a at 1                =>  a duplicate only
 
 `read_elsewhere`: a reader was given a value at an offset, and the complete final read has it in
-that partition, but not there. One row per value, of the highest such offset. Where the ack named
-that offset as well it is this outcome, since Kafka promises more of what a reader was given.
+that partition, but not there. One row per value, at the highest such offset. It is this outcome
+also if the ack named that offset, since Kafka promises more of what a reader was given.
 
     read: a at 5         final read, complete: a at 1                        =>  inconsistent
     read: a at 0, a at 1    final read, complete: a at 0, a at 1             =>  a duplicate only
@@ -42,15 +42,15 @@ a copy may lie further on (`analysis.checks.loss` has the case that none can).
     send a -> ok at 0    final read, stopped at 5: nothing at 0, retries     =>  inconsistent
     the same, but stopped at 0                                               =>  a is unseen
 
-`other_partition`: a value was read in another partition than it was sent to, however its send ended
-if it may have happened. One read proves it.
+`other_partition`: a value was read in another partition than it was sent to, and its send did not
+certainly fail. One read proves it.
 
     send a to 0 -> info    read: a in 1                                      =>  inconsistent
     send a to 0 -> info    read: a in 0                                      =>  nothing
 
-Cannot see: a copy that was deleted or truncated again before anybody read it; the offset of an ack
-that came without one; an offset whose other value nobody was told or read; a record that was cut
-off and appended again at its own offset.
+Cannot see: a copy that was deleted or truncated before a reader got it; the offset of an ack that
+came without one; an offset whose other value was neither acked nor read; a record that was cut off
+and appended again at its own offset.
 """
 
 from __future__ import annotations
@@ -143,8 +143,8 @@ def _was_read_apart() -> Column:
     """Whether a reader was given a value at an offset of its partition where it is not."""
     place = F.col("apart_place")
     here = (partition_of(place) == F.col("home")) & (offset_of(place) >= F.col("log_start"))
-    found = F.col("first_place").isNotNull() & F.col("complete")
-    return F.coalesce((F.col("sent") > FAILED) & found & here, F.lit(False))
+    in_log = F.col("first_place").isNotNull() & F.col("complete")
+    return F.coalesce((F.col("sent") > FAILED) & in_log & here, F.lit(False))
 
 
 def _has_moved() -> Column:
@@ -152,8 +152,8 @@ def _has_moved() -> Column:
     elsewhere = F.col("acked_place").isNotNull() & F.col("stayed").isNull()
     kept = offset_of(F.col("acked_place")) >= F.col("log_start")
     decides = F.col("complete") | F.col("passed")
-    found = F.col("first_place").isNotNull()
-    return F.coalesce((F.col("sent") == ACKED) & found & elsewhere & kept & decides, F.lit(False))
+    in_log = F.col("first_place").isNotNull()
+    return F.coalesce((F.col("sent") == ACKED) & in_log & elsewhere & kept & decides, F.lit(False))
 
 
 def contested() -> Rule:
@@ -226,7 +226,7 @@ DUPLICATE = Anomaly(
                 "acks=all without retries",
                 lambda facts: facts.acks == "all" and facts.replicated,
             ),
-            "A leader that is deposed after it appended a record answers NOT_LEADER_OR_FOLLOWER, "
+            "A leader that is replaced after it appended a record answers NOT_LEADER_OR_FOLLOWER, "
             "and librdkafka then sends the record again even with retries=0.",
             "KAFKA-13574; librdkafka issue 4953",
             by=MOVED_MEANWHILE,

@@ -1,24 +1,23 @@
 """Integrity: payloads that are not what was sent, and leader epochs that go back.
 
-**corrupt**: a payload of ours was read whose own checksum is wrong; one row per place. It is no
-phantom: a producer sent it, and something changed it. A payload without a checksum of ours is
-foreign (`unparsable`). Only in histories of format 2.
+**corrupt**: a payload of ours was read with a wrong checksum; one row per place. It is no phantom:
+a producer sent it, and something changed it. A payload without our checksum is foreign
+(`unparsable`). Only in histories of format 2.
 
     read: a payload of ours, checksum wrong                =>  corrupt
     read: a payload that is none of ours                   =>  a phantom
 
-**epoch-back**: of two successive records of a reader in a partition the second is at a higher
-offset and has a lower leader epoch. Each leader writes with an epoch greater than any before. The
-epochs are those of the batches that were read (format 2); logs of a message format below 0.11 have
-none. After an unclean election a reader may come to the log of a broker that missed the leader
-before it.
+**epoch-back**: the second of two successive records of a reader in a partition has a higher offset
+and a lower leader epoch. Each leader writes with an epoch greater than any before. The epochs are
+those of the batches that were read (format 2); logs of a message format below 0.11 have none. After
+an unclean election a reader may come to the log of a broker that missed the leader before it.
 
     read 4 of epoch 2, 5 of epoch 1                        =>  epoch back
     read 4 of epoch 2, seek to 3, read 3 of epoch 1        =>  nothing
 
-Cannot see: a change that the checksum does not show; an epoch that goes back between two records
-that no reader got one after the other; epochs in views, which may be old. Watermarks that go back
-are in analysis.checks.replicas.backwards.
+Cannot see: a change that the checksum does not show; an epoch that goes back between records that
+no reader got in succession; epochs in views, which may be old. Watermarks that go back are in
+analysis.checks.replicas.backwards.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from analysis.checks.promise import (
     ALTERED,
     CRCS,
     FLIPPED,
-    FULLY_TOLD,
+    IN_FORMAT_2,
     OTHERWISE,
     SHRINKS,
     TOOK,
@@ -76,7 +75,7 @@ CORRUPT = Anomaly(
     meaning="read with a checksum that is wrong: something changed it after it was sent",
     noun="corrupt record",
     headline="{n} {was} read that {is} not as {written}",
-    judged=FULLY_TOLD,
+    judged=IN_FORMAT_2,
     promises=(
         permitted(
             ALTERED,
@@ -99,7 +98,7 @@ EPOCH_BACK = Anomaly(
     meaning="a later record of an earlier leader epoch",
     noun="falling epoch",
     headline="{n} {was} read with a lower leader epoch than the one before {them}",
-    judged=FULLY_TOLD,
+    judged=IN_FORMAT_2,
     promises=(
         permitted(
             SHRINKS,

@@ -6,9 +6,9 @@ nothing deleted it.
     send a -> ok at 0    send b -> ok at 1    final read, complete: a          =>  b is lost
     the same, but the final read contains b as well                            =>  nothing
 
-A final read that is not complete also proves a loss if it *passed* the acked offset: it began at or
-before it, got beyond it, its table is whole, and the value is nowhere. This needs that no second
-copy can lie further on (an idempotent producer, or no retries); otherwise it proves a wrong ack: an
+An incomplete final read also proves a loss if it *passed* the acked offset: it began at or before
+it, got beyond it, its table is whole, and the value is nowhere. This needs that no second copy can
+lie further on (an idempotent producer, or no retries); otherwise it proves a wrong ack: an
 inconsistent offset.
 
     send a -> ok at 0    final read, stopped at 5: nothing at 0, no retries    =>  a is lost
@@ -91,7 +91,7 @@ def lost() -> Rule:
 
 
 def unseen() -> Rule:
-    """Acked records that were not found where not everything was read."""
+    """Acked records that an incomplete final read did not find."""
     deleted = F.col("complete") & F.col("acked_place").isNotNull()
     return Rule(
         holds=_acked_and_absent() & ~_provable() & ~deleted & ~F.col("passed"),
@@ -105,7 +105,7 @@ def vanished() -> Rule:
     delivered = F.col("delivered_ns").isNotNull()
     kept = offset_of(F.col("delivered_place")) >= F.col("log_start")
     return Rule(
-        # What nobody sent cannot be kept: a phantom.
+        # A value without a send is a phantom.
         holds=delivered & F.col("sent").isNotNull() & _is_absent() & F.col("complete") & kept,
         place=F.col("delivered_place"),
         time_ns=F.col("delivered_ns"),
@@ -114,12 +114,12 @@ def vanished() -> Rule:
 
 
 def is_readable() -> Column:
-    """Whether a value can be there to be read, as far as the final read tells."""
+    """Whether a value can be in the log, by the final read."""
     return ~(_is_absent() & (F.col("complete") | _passed_for_good()))
 
 
 def unacknowledged_lost() -> Rule:
-    """Records that were sent for no ack, and are provably nowhere."""
+    """Records that were sent without an ack, and are provably nowhere."""
     return Rule(
         holds=is_unacknowledged_lost(),
         place=F.lit(None).cast("bigint"),
@@ -147,14 +147,14 @@ def _acked_and_absent() -> Column:
 
 
 def is_owed() -> Column:
-    """Whether a final read is complete that the record would be in, had nobody lost it."""
+    """Whether the final read is complete and would have the record if it were not lost."""
     starts_at_zero = F.col("log_start") == 0
     kept = F.coalesce(offset_of(F.col("acked_place")) >= F.col("log_start"), starts_at_zero)
     return F.col("complete") & kept
 
 
 def _provable() -> Column:
-    """Whether the record would be in the final read, had nobody lost it."""
+    """Whether the final read would have the record if it were not lost."""
     return is_owed() | _passed_for_good()
 
 

@@ -1,10 +1,9 @@
 """Order: a later send lies before an earlier one.
 
-**reordered**: two acked sends of one client to one partition, and the record of the later one lies
-before that of the earlier one. One row per overtaken record, the earlier one. It is the one that
-moved: its send was repeated while later ones went through, so its own time decides whether that was
-permitted. Any number of records may have overtaken it; `other_value` and `other_place` are the
-latest of them.
+**reordered**: of two acked sends of one client to one partition, the record of the later one lies
+before that of the earlier one. One row per earlier record. It is the one that moved: its send was
+repeated while later ones went through, so its own time decides whether that was permitted. Any
+number of records may have overtaken it; `other_value` and `other_place` are the latest of them.
 
     send 1 -> ok at 1    send 2 -> ok at 0    final read: 2, 1               =>  1 is reordered
     send 1 -> ok at 0    send 2 -> ok at 1    final read: 1, 2               =>  nothing
@@ -14,20 +13,20 @@ latest of them.
 A record counts at its first place. So the final read must be complete or have read everything
 before the earlier record, and no copy of it can lie below the log's start. A client is a producer
 (the high bits of its values) and an instance of it. In a history without instances it is the
-producer, unless producers have a transactional.id: then a worker may have replaced its client under
-the same name, and nothing is judged.
+producer, unless producers have a transactional.id: then a worker may have replaced its client, and
+nothing is judged.
 
-**real-time-violation**: a send began after another one was acked, by whichever clients, and its
-record lies before the other's. One row per record that lies behind; `other_value` is the one before
-it whose send began last.
+**real-time-violation**: a send began after another one was acked, of any clients, and its record
+lies before the other's. One row per record that lies behind; `other_value` is the record before it
+whose send began last.
 
     send 1 -> ok at 1, at 10 ms    send 2 from 20 ms on -> ok at 0           =>  1 violates it
     the same, but send 2 began at 5 ms                                       =>  1 is reordered only
     the same, but the final read has 1 elsewhere than acked                  =>  a wrong offset
 
-It counts only records that the final read has where they were acked, and nowhere before: a record
-that is appended after an ack lies behind the acked one, as long as that stays in its place. Sends
-in transactions end with their commits, later than the acks: fewer pairs, none wrong.
+It counts only records that the final read has where they were acked, and nowhere before: what is
+appended after an ack lies behind the acked record, as long as that stays in its place. Sends in
+transactions end with their commits, later than the acks, so fewer pairs count, and none wrongly.
 
 Cannot see: records whose send ended info; the order within a part of the log that was
 deleted or not read; a record that was out of order until a later look found it elsewhere; acks
@@ -73,10 +72,10 @@ _KEPT = ("run_id", "value", "home", "sent", "copies", "sent_ns", "acked_ns", "de
 
 
 def in_order_of_place(tables: Tables) -> DataFrame:
-    """A row for each acked record that the final read has in its partition, with the latest before
-    it: `overtaken_by` of its client's sends (null: its client is not known), `passed_by` of all."""
+    """A row for each acked record that the final read has in its partition, with the latest send
+    before it: `overtaken_by` of its client (null: not known), `passed_by` of all."""
     runs = tables.history.runs.select("run_id", "ends", "transactional")
-    found = (
+    records = (
         tables.values()
         .where((F.col("sent") == ACKED) & _is_at_home())
         .join(F.broadcast(runs), on="run_id", how="inner")
@@ -93,11 +92,12 @@ def in_order_of_place(tables: Tables) -> DataFrame:
     # Two values may claim one place; neither is before the other. One shuffle, by partition, serves
     # both.
     before = Window.orderBy("first_place").rangeBetween(Window.unboundedPreceding, -1)
-    there = F.when(F.col("since_ns").isNotNull(), F.struct("sent_ns", "value", "first_place"))
+    in_place = F.when(F.col("since_ns").isNotNull(), F.struct("sent_ns", "value", "first_place"))
     own = F.when(F.col("client").isNotNull(), F.struct("value", "first_place"))
-    return found.withColumn(
-        "passed_by", F.max(there).over(before.partitionBy("run_id", "home"))
-    ).withColumn("overtaken_by", F.max(own).over(before.partitionBy("run_id", "home", "client")))
+    by_client = before.partitionBy("run_id", "home", "client")
+    return records.withColumn(
+        "passed_by", F.max(in_place).over(before.partitionBy("run_id", "home"))
+    ).withColumn("overtaken_by", F.max(own).over(by_client))
 
 
 def reordered() -> Rule:
@@ -130,7 +130,7 @@ def _is_at_home() -> Column:
 
 
 def _client() -> Column:
-    """Which client sent it, as a number; null where the history does not tell."""
+    """The client that sent it; null if not known."""
     only = F.when(~F.coalesce("transactional", F.lit(True)), 0)
     instance = F.coalesce("instance", only)
     producer = F.shiftright("value", SEQUENCE_BITS)
@@ -138,7 +138,7 @@ def _client() -> Column:
 
 
 def _is_first() -> Column:
-    """Whether no copy can lie before the first that was found."""
+    """Whether no copy can lie before the first place."""
     position = F.get("ends", F.col("home"))["position"]
     read = F.col("complete") | (offset_of(F.col("first_place")) < position)
     return read & ((F.col("log_start") == 0) | F.col("one_copy"))
@@ -207,7 +207,7 @@ REORDERED = Anomaly(
         ),
         permitted(
             when("replicated partitions", lambda facts: facts.replicated),
-            "What is sent to a leader that was deposed before is refused, and sent again behind "
+            "What is sent to a leader that was replaced before is refused, and sent again behind "
             "what went to the new one.",
             f"{IN_FLIGHT}; librdkafka issue 1092",
             by=STALE_METADATA,

@@ -6,7 +6,7 @@
                       read: one of ours, but changed    =>  corrupt (analysis.checks.integrity)
 
 A send that ended info may be read, since its end is not known. A read contradicts only a certain
-*fail*, and the record of all producers that they never began to send the value.
+*fail*, and complete records of all producers without a send of the value.
 
 The record of a failed send may be in the log if its transaction was aborted, whatever its own
 error, unless it never left the client (`NOT_IN_LOG`).
@@ -35,9 +35,9 @@ from analysis.frames.evidence import Rule, Tables, by_place
 from analysis.frames.operations import FAILED, is_send
 from analysis.frames.signs import Sign
 
-# The errors of sends whose record certainly never left the client: produce() raised, or what was
-# still in its queue was thrown away (librdkafka, rd_kafka_produceva and rd_kafka_purge). One that
-# was purged in flight (_PURGE_INFLIGHT) may have arrived.
+# The errors of sends whose record certainly never left the client: produce() raised, or the client
+# purged its queue (librdkafka, rd_kafka_produceva and rd_kafka_purge). A record that was purged in
+# flight (_PURGE_INFLIGHT) may have arrived.
 NOT_IN_LOG = frozenset(
     {
         "_QUEUE_FULL",
@@ -55,12 +55,12 @@ LAST_NS = 2**63 - 1
 
 
 def phantom() -> Rule:
-    """Values that were read though their send failed or never was."""
+    """Values that were read although their send failed or there was none."""
     return Rule(
         holds=_is_phantom(),
         place=F.col("lowest_place"),
         time_ns=F.coalesce("delivered_ns", "sent_ns"),
-        known_ns=_read_ns("delivered_ns"),  # what a bit did was there when it was read
+        known_ns=_read_ns("delivered_ns"),  # a flipped bit counts at the time of the read
         outcome=F.when(F.col("sent").isNull(), "never_sent")
         .when(_is_aborted(), "aborted")
         .otherwise("send_failed"),
@@ -79,13 +79,13 @@ def unparsable() -> Rule:
 
 
 def _read_ns(name: str) -> Column:
-    """When it was read: what only the final read had, after everything else."""
+    """When it was read; by the final read alone: after everything else."""
     return F.coalesce(F.col(name), F.lit(LAST_NS))
 
 
 def _is_aborted() -> Column:
-    """Whether the send failed with its transaction: its record is in the log, whatever its error,
-    unless it never left the client."""
+    """Whether the send failed with its transaction: its record is in the log unless it never left
+    the client."""
     unsent = F.coalesce(F.col("fail_error").isin(*NOT_IN_LOG), F.lit(False))
     return F.col("transactional") & (F.col("sent") == FAILED) & ~unsent
 

@@ -1,8 +1,8 @@
 """Polls: records that readers pass over or get again, and offsets of the log without a record.
 
-A reader is a consumer that follows the log, a member of a group, or a final read; each partition is
-checked by itself, in the reader's own order. A move proves nothing: a partition
-assigned or revoked, an assign or a seek, a reset that the client reported.
+A reader is a consumer that follows the log, a member of a group, or a final read. Each partition is
+checked by itself, in the reader's own order. A move proves nothing: an assigned or revoked
+partition, an assign or a seek, a reset that the client reported.
 
 **poll-skip**: two successive records of a reader, and between them the log has another.
 
@@ -14,16 +14,16 @@ assigned or revoked, an assign or a seek, a reset that the client reported.
 
 The second record must be where the final read has it: logs are cut only at their end, so the
 records below it were already there when it was read. If the final read has another value at the
-first place, the log was cut, and the new record there is below the position of a reader that simply
-went on (`put_under`).
+first place, the log was cut, and the new record there is below the position of a reader that went
+on (`put_under`).
 
     read a at 0, c at 1    final read: b at 0, c at 1             =>  b was put under the reader
     read a at 0, b at 0, c at 1    the same final read            =>  nothing: it went back
 
 **poll-back**: the next record of a reader is at a lower offset (`went_back`) or at the same one
 (`repeats`). Only in histories with moves and resets (format 2). A reader that comes to a new leader
-whose log was cut goes back to where both agree (KIP-320): the epochs show that, and the other value
-in the final read.
+whose log was cut goes back to where both agree (KIP-320): the epochs and the other value in the
+final read show that.
 
     read 2, 0, 1                                                  =>  went back, from 2 to 0
     read 2    seek to 0    read 0, 1                              =>  nothing: moved
@@ -37,9 +37,9 @@ where the log goes on.
     final read, complete, of a log that begins at 2: 2, 3         =>  nothing
 
 Cannot see: skips before the first record of a reader with an unknown start, such as a member of a
-group; records that the final read lacks (a record that was skipped and comes later counts as
-skipped); holes of a log without any read; in format 1, readers that go back, and skips of consumers
-with auto.offset.reset=latest, which may lose their place and go on at the log's end.
+group; records that the final read lacks (a skipped record that comes later counts as skipped);
+holes of a log without any read; in format 1, readers that go back, and skips of consumers with
+auto.offset.reset=latest, which may lose their place and go on at the log's end.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from analysis.checks.anomaly import Anomaly
 from analysis.checks.promise import (
     CRCS,
     FLIPPED,
-    FULLY_TOLD,
+    IN_FORMAT_2,
     OTHERWISE,
     SHRINKS,
     TOOK,
@@ -86,7 +86,7 @@ def skipped_over() -> Rule:
 
 
 def went_back() -> Rule:
-    """Steps to a place that the reader had passed, one row per step."""
+    """Steps back to a place that the reader had passed, one row per step."""
     return Rule(
         holds=F.col("odd") == "back",
         place=_place(),
@@ -98,7 +98,7 @@ def went_back() -> Rule:
 
 
 def hole() -> Rule:
-    """Stretches of offsets that hold nothing, one row each."""
+    """Stretches of offsets without a record, one row each."""
     return Rule(
         holds=F.col("odd") == "hole",
         place=place_of(F.col("partition"), F.col("next_offset")),
@@ -126,7 +126,7 @@ _CHANGED = permitted(
 
 
 def _after_a_cut(why: str) -> tuple[Promise, Promise]:
-    """What readers may be given once the log lacks what they were given before."""
+    """What permits odd steps of readers after the log was cut."""
     return (
         permitted(SHRINKS, why, f"{UNCLEAN}; KIP-320", by=AFTER_TRUNCATION),
         permitted(
@@ -170,7 +170,7 @@ POLL_BACK = Anomaly(
     noun="backward poll",
     of="time",
     headline="{n} a reader was given what it had passed",
-    judged=FULLY_TOLD,
+    judged=IN_FORMAT_2,
     promises=(
         *_after_a_cut("A reader whose position is no longer in the log goes back to its end."),
         _CHANGED,

@@ -31,20 +31,20 @@ EXACTLY_ONCE = "KIP-98; KIP-447, of brokers from 2.5 on"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """What must be so, in words and as a function; without a function it always is."""
+    """A condition on a run, in words and as a function; without a function it always holds."""
 
     words: str
     holds_for: Callable[[Facts], bool] | None = None
 
     def holds(self, facts: Facts) -> bool:
-        """Whether it is so in such a run."""
+        """Whether it holds in a run."""
         return self.holds_for is None or self.holds_for(facts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promise:
-    """Under which condition which records are permitted (`by` such causes; None: forbidden), why,
-    and who says so."""
+    """The records that are permitted on a condition (`by` such causes; None: forbidden), why, and
+    the source."""
 
     by: Kind | None
     condition: Condition
@@ -97,7 +97,7 @@ NO_EPOCHS = when(
     lambda facts: facts.replicated and not facts.epochs,
 )
 TOOK = Condition(words="a fault that destroys data on a node")
-# Committed offsets are records of another topic, whose ISR and settings are not looked at.
+# Committed offsets are records of another topic, whose ISR and settings are not recorded.
 SET_BACK = Condition(words="a fault that can set internal topics back")
 IN_TRANSACTIONS = when("offsets committed in transactions", lambda f: f.commit == "transaction")
 UNSTABLE = when(
@@ -108,7 +108,7 @@ UNSTABLE_OFFSETS = (
     "Only consumers with isolation.level=read_committed wait for the offsets of a transaction that "
     "is still open; another one goes on before them."
 )
-FULLY_TOLD = when("in histories of format 2", lambda facts: facts.history_format >= 2)
+IN_FORMAT_2 = when("in histories of format 2", lambda facts: facts.history_format >= 2)
 FLIPPED = Condition(words="a bit flipped on disk")
 ALTERED = when(
     "a bit flipped on disk, and consumers that do not check CRCs",

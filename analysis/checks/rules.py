@@ -3,7 +3,7 @@
     rules = Rules(history, ANOMALIES)
     rules.found()       what every rule finds, as rows of analysis.frames.evidence.rows
     rules.evidence()    the same with leader, faults and permission: schema.EVIDENCE
-    rules.fates         what became of each value, which rules of values look at
+    rules.fates         what became of each value, for rules on values
     rules.forget()      frees what is kept
 
     Rules(history, ANOMALIES, left=left)    for suspects only (analysis.frames.left)
@@ -19,7 +19,7 @@ from functools import partial, reduce
 
 from pyspark.sql import DataFrame
 
-from analysis.checks.anomaly import Anomaly, found_rows, to_look_at
+from analysis.checks.anomaly import Anomaly, by_table, found_rows
 from analysis.frames.claims import odd
 from analysis.frames.evidence import Tables, evidence
 from analysis.frames.history_frames import History
@@ -29,13 +29,13 @@ from analysis.frames.steps import steps
 
 
 class Rules:
-    """What rules look at is made when it is first asked for, by any thread, and kept until
+    """The rules over a history. Their tables are made on first use, by any thread, and kept until
     `forget`."""
 
     def __init__(
         self, history: History, anomalies: Iterable[Anomaly], left: Left | None = None
     ) -> None:
-        """`left`: what a screen says; None: all is asked of everything."""
+        """`left`: what a screen left to look at; None: everything."""
         self._history, self._anomalies, self._left = history, tuple(anomalies), left
         self._kept: dict[str, DataFrame] = {}
         self._making = threading.RLock()
@@ -57,7 +57,7 @@ class Rules:
 
     @property
     def tables(self) -> Tables:
-        """What the tables of rules are made from."""
+        """The sources of the rules' tables."""
         return Tables(
             history=self._history,
             values=lambda: self.fates,
@@ -65,8 +65,8 @@ class Rules:
             steps=self.steps,
         )
 
-    def _few(self, left: Left, several: bool) -> Tables:
-        """The same of suspects; where one table alone looks at them, nothing is worth keeping."""
+    def _tables_of_suspects(self, left: Left, several: bool) -> Tables:
+        """The tables of suspects, kept if more than one table of rules looks at them."""
         few = left.history
 
         def kept(name: str, make: Callable[[], DataFrame]) -> Callable[[], DataFrame]:
@@ -86,22 +86,21 @@ class Rules:
             return self._kept[name]
 
     def forget(self) -> None:
-        """Keep nothing any more."""
+        """Free what is kept."""
         for kept in self._kept.values():
             kept.unpersist()
 
     def found(self) -> DataFrame | None:
-        """One row per anomaly, without what is known around them; None: there is nothing to look
-        at."""
+        """One row per anomaly, without its evidence; None: there is nothing to look at."""
         if self._left is None:
-            return found_rows(self.tables, to_look_at(self._anomalies))
-        signed = [each for each in self._anomalies if each.signs is not None]
-        others = [each for each in self._anomalies if each.signs is None]
-        seen = to_look_at(signed, self._left.signs)
-        few = self._few(self._left, len(seen) > 1)
-        found = [found_rows(few, seen), found_rows(self.tables, to_look_at(others))]
-        made = [each for each in found if each is not None]
-        return reduce(DataFrame.unionByName, made) if made else None
+            return found_rows(self.tables, by_table(self._anomalies))
+        signed = [anomaly for anomaly in self._anomalies if anomaly.signs is not None]
+        others = [anomaly for anomaly in self._anomalies if anomaly.signs is None]
+        looked_at = by_table(signed, self._left.signs)
+        few = self._tables_of_suspects(self._left, len(looked_at) > 1)
+        found = (found_rows(few, looked_at), found_rows(self.tables, by_table(others)))
+        parts = [part for part in found if part is not None]
+        return reduce(DataFrame.unionByName, parts) if parts else None
 
     def evidence(self) -> DataFrame | None:
         """One row per anomaly, schema.EVIDENCE; None: there is nothing to look at."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from analysis.checks.groups.group_life import outdated, shared, unowned
+from analysis.checks.groups.group_life import outdated_rows, shared_rows, unowned_rows
 from analysis.checks.transactions.cycles import Cycles
 from analysis.frames.elections import election_rows, elections
 from analysis.frames.operations import OFFSET_BITS
@@ -30,9 +30,9 @@ from harness.model.client_settings import EARLIEST, LATEST, acks_of, resets_of, 
 from harness.model.untold import RESETS
 from harness.model.worker_kinds import kind_named
 
-TOLD_LATE_NS = 10**9  # a client tells of a reset up to a poll later
+RESET_LATE_NS = 10**9  # a client reports a reset up to a poll later
 CHECKPOINTS, CHECKPOINTS_MS = "replica.high.watermark.checkpoint.interval.ms", 5000
-SEEN_LATE_NS = 10**9  # an ISR is looked at every 50 ms, and acks reach a busy worker late
+SEEN_LATE_NS = 10**9  # views of the ISR come every 50 ms, and acks reach a busy worker late
 
 
 def run_row(run: Run, causes: Sequence[CauseRow] = (), cycles: Cycles | None = None) -> RunRow:
@@ -49,7 +49,7 @@ def run_row(run: Run, causes: Sequence[CauseRow] = (), cycles: Cycles | None = N
             {
                 "complete": end["complete"],
                 "log_start": end["log_start"],
-                "position": _passed(run, end["partition"]),
+                "position": _read_up_to(run, end["partition"]),
                 "committed_end": end["committed_end"],
                 "uncommitted_end": end["uncommitted_end"],
             }
@@ -70,9 +70,9 @@ def run_row(run: Run, causes: Sequence[CauseRow] = (), cycles: Cycles | None = N
         "alone": _alone(run),
         "elections": election_rows(elections(looks_of(run.watermarks))),
         "moves": list(_moves(run)),
-        "outdated": outdated(run),
-        "shared": shared(run),
-        "unowned": unowned(run),
+        "outdated": outdated_rows(run),
+        "shared": shared_rows(run),
+        "unowned": unowned_rows(run),
         "metadata_back": list(_metadata_back(run)),
         "from_start": _from_start(run),
         "to_end": resets_of(run.scenario["workload"].get("consumer") or {}) == LATEST,
@@ -84,7 +84,7 @@ def run_row(run: Run, causes: Sequence[CauseRow] = (), cycles: Cycles | None = N
 
 
 def in_force(run: Run) -> list[FaultRow]:
-    """From injection until healed; a fault that found no target never was in force."""
+    """The faults that hit a node, from injection until healed."""
     hit = [fault for fault in run.faults if fault["nodes"]]
     return [
         {
@@ -104,7 +104,7 @@ def _only_reads(node: str) -> bool:
 
 
 def leaders_of(run: Run) -> list[LeaderRow]:
-    """Who led from when to when, as far as the views tell: rows of schema.LEADER."""
+    """Who led from when to when, by the views: rows of schema.LEADER."""
     return [
         {
             "partition": view["partition"],
@@ -132,8 +132,8 @@ def _states(run: Run) -> list[StateRow]:
 
 
 def _seen_to(run: Run, to_ns: int | None) -> int | None:
-    """Until when a state that was last seen to end then was surely in force: not while nobody
-    could tell, if what came next was seen first once somebody could."""
+    """Until when a state that views show to end at `to_ns` was surely in force: not in a blind
+    stretch just before that."""
     unseen = [
         blind["start_ns"]
         for blind in run.blind
@@ -144,8 +144,7 @@ def _seen_to(run: Run, to_ns: int | None) -> int | None:
 
 
 def _changes(run: Run, shown: Callable[[View], object]) -> Iterator[tuple[View, int | None]]:
-    """The views that showed something else than the one before, of each partition, and when it
-    changed again."""
+    """The views of each partition that showed something new, and when it changed again."""
     changes, ends_ns = list[View](), list[int | None]()
     last: dict[int, int] = {}
     for view in sorted(run.views, key=lambda view: view["time_ns"]):
@@ -160,9 +159,9 @@ def _changes(run: Run, shown: Callable[[View], object]) -> Iterator[tuple[View, 
     return zip(changes, ends_ns, strict=True)
 
 
-def _passed(run: Run, partition: int) -> int | None:
-    """Up to where the final read has read a partition, of passes whose tables are whole."""
-    wrong = {each["process"] for each in run.findings} | {each.process for each in run.damage}
+def _read_up_to(run: Run, partition: int) -> int | None:
+    """Up to where the final read has read a partition, in passes whose tables are whole."""
+    wrong = {row["process"] for row in run.findings} | {damage.process for damage in run.damage}
     ends = (e for e in run.ends if e["partition"] == partition and e["process"] not in wrong)
     return max((end["position"] for end in ends if end["position"] is not None), default=None)
 
@@ -170,21 +169,21 @@ def _passed(run: Run, partition: int) -> int | None:
 def _one_copy(producer: Mapping[str, Any]) -> bool:
     """Whether each send leaves one record at most after the one that was acknowledged.
 
-    librdkafka sends again without counting, but only what was answered: such a copy lies before.
+    librdkafka also repeats sends without counting, but only answered ones: such a copy lies before.
     """
     idempotent = str(producer.get("enable.idempotence", False)).lower() == "true"
     return idempotent or "transactional.id" in producer or retries_of(producer) == 0
 
 
 def _from_start(run: Run) -> bool:
-    """Whether the group began at the log's start, unless something says otherwise. An imported one
+    """Whether the group began at the log's start, unless something else is known. An imported one
     may have begun where an older one was."""
     resets = resets_of(run.scenario["workload"].get("consumer") or {})
     return run.grouped and RESETS not in run.untold and resets in (None, EARLIEST)
 
 
 def _moves(run: Run) -> Iterator[MoveRow]:
-    """When a reader was put elsewhere in a partition, or that was given to it or taken away."""
+    """When a reader was moved in a partition, or got or lost it."""
     for event in run.events:
         position, numbers = None, list[int | None]()
         if event["event"] in ("position", "reset"):
@@ -195,7 +194,7 @@ def _moves(run: Run) -> Iterator[MoveRow]:
             numbers = [*partitions_named(event["text"])]
         else:
             continue
-        late_ns = TOLD_LATE_NS if event["event"] == "reset" else 0
+        late_ns = RESET_LATE_NS if event["event"] == "reset" else 0
         for number in numbers or [None]:  # one that names none means all
             yield {
                 "process": event["process"],
@@ -225,19 +224,19 @@ def _corrupt(run: Run) -> Iterator[int]:
 
 
 def _dumps(run: Run) -> list[DumpRow]:
-    """The replicas' logs that were dumped, and where each begins."""
+    """The dumped logs of replicas, and where each begins."""
     return [{"partition": dump["partition"], "log_start": dump["log_start"]} for dump in run.dumps]
 
 
 def _alone(run: Run) -> list[AloneRow]:
-    """When a leader was alone in its ISR, but for the margins in which that may be seen late."""
-    found = list[AloneRow]()
+    """When a leader was alone in its ISR, without the margins in which views may be late."""
+    alone = list[AloneRow]()
     for partition in {view["partition"] for view in run.views}:
-        mine = [view for view in run.views if view["partition"] == partition]
-        mine.sort(key=lambda view: int(view["time_ns"]))
-        ends_ns = [view["time_ns"] for view in mine[1:]] + [run.load_end_ns]
-        for view, end_ns in zip(mine, ends_ns, strict=True):
+        views = [view for view in run.views if view["partition"] == partition]
+        views.sort(key=lambda view: int(view["time_ns"]))
+        ends_ns = [view["time_ns"] for view in views[1:]] + [run.load_end_ns]
+        for view, end_ns in zip(views, ends_ns, strict=True):
             from_ns, to_ns = view["time_ns"] + SEEN_LATE_NS, end_ns - SEEN_LATE_NS
             if view["leader"] and view["isr"] == [view["leader"]] and from_ns < to_ns:
-                found.append({"partition": partition, "from_ns": from_ns, "to_ns": to_ns})
-    return found
+                alone.append({"partition": partition, "from_ns": from_ns, "to_ns": to_ns})
+    return alone

@@ -5,8 +5,8 @@
     send a -> ok    lookup a -> fail at its deadline    final read: nothing     =>  stale, never
     send a -> ok    lookup a -> ok                                              =>  nothing
 
-A miss *lasted* from the ack until a consumer first got the record: 0 if one had got it before the
-ack, null if none ever did.
+A miss *lasted* from the ack until a consumer first got the record: 0 if one got it before the ack,
+null if none ever did.
 
     ack at 1.0 s    lookup a -> fail at 2.0 s    read: a at 2.4 s               =>  lasted 1.4 s
     read: a at 0.9 s    ack at 1.0 s    lookup a -> fail at 2.0 s               =>  lasted 0 s

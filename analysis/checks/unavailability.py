@@ -14,20 +14,18 @@ processed it; a success is any record that a member processed.
     =>  one process window, 1.2 s to 3.0 s, whatever other members got meanwhile
     the same, but the record is acked at 2.9 s                  =>  nothing: there was nothing to do
 
-A record that no member ever processed waits until the group has processed a later offset: from then
-on it is passed over (skipped, docs/anomalies.md), and causes no pause. A record before the lowest
-offset that the group processed does not wait: the group may have begun after it
-(auto.offset.reset=latest).
+A record that no member ever processed waits until the group has processed a later offset: then it
+is *skipped* (docs/anomalies.md), and causes no pause. A record before the lowest offset that the
+group processed does not wait: the group may have begun after it (auto.offset.reset=latest).
 
-A window lies between two successive successes (or the start or end of the load and a success). It
+A window lies between two successive successes (or a success and the start or end of the load). It
 begins with the first attempt after the one and ends with the last before the other. A stretch of
 the threshold or longer without attempts ends it early, and another may begin. Shorter pauses do not
 end it: for a client that fails at once and retries every 100 ms, writes are unavailable. No window
 is shorter than the threshold.
 
-All stretches of the threshold and longer are found from the first and last success in each slice
-of time as long as the threshold: two successes in one slice are closer than that, so no row is
-sorted or shuffled to find them.
+Successes in one slice of time as long as the threshold are closer than that. So the first and the
+last success of each slice show all stretches without success, and no row is sorted or shuffled.
 
 Cannot see: unavailability without attempts, or shorter than the threshold; whether the cause is the
 cluster or the clients' starved host (run.json `host` says how starved it was); a group that only
@@ -50,7 +48,7 @@ _KINDS = ("produce", "consume", "process")
 
 def windows(history: History, fates: DataFrame) -> DataFrame:
     """All windows of all runs. Columns: run_id, kind, partition, start_ns, end_ns, attempts, and
-    next_success_ns, which is null when nothing succeeded any more until the load ended."""
+    next_success_ns (null: none until the load ended)."""
     gap = ["run_id", "kind", "partition", "from_ns", "next_success_ns", "threshold_ns"]
     in_order = Window.partitionBy("run_id", "kind", "partition", "from_ns").orderBy("start_ns")
     before = in_order.rowsBetween(Window.unboundedPreceding, -1)
@@ -75,8 +73,8 @@ def windows(history: History, fates: DataFrame) -> DataFrame:
 def gaps(history: History) -> DataFrame:
     """Stretches of at least the threshold without success: from_ns, to_ns, next_success_ns; and the
     offsets of the first success of all, `first_offset`, and of the furthest before, `reached`."""
-    known = ["run_id", "load_start_ns", "load_end_ns", "threshold_ns", "tailing", "grouped"]
-    runs = F.broadcast(history.runs.select(*known))
+    facts = ["run_id", "load_start_ns", "load_end_ns", "threshold_ns", "tailing", "grouped"]
+    runs = F.broadcast(history.runs.select(*facts))
     kind = F.when(is_ack(), "produce").when(is_delivery(), "consume").otherwise("process")
     since_ns = F.col("end_ns") - F.col("load_start_ns")
     keys = ["run_id", "kind", "partition", "threshold_ns", "tailing", "grouped"]
@@ -93,15 +91,15 @@ def gaps(history: History) -> DataFrame:
             F.max("offset").alias("most"),
         )
     )
-    mine = Window.partitionBy("run_id", "kind", "partition")
-    in_order = mine.orderBy("slice")
+    by_partition = Window.partitionBy("run_id", "kind", "partition")
+    in_order = by_partition.orderBy("slice")
     before = in_order.rowsBetween(Window.unboundedPreceding, -1)
     return (
         slices.unionByName(_bounds(history.runs))
         .where(_is("produce") | (_is("consume") & F.col("tailing")) | _by_group())
         .withColumn("from_ns", F.lag("last_ns").over(in_order))
         .withColumn("reached", F.max("most").over(before))
-        .withColumn("first_offset", F.min("least").over(mine))
+        .withColumn("first_offset", F.min("least").over(by_partition))
         .where(F.col("to_ns") - F.col("from_ns") >= F.col("threshold_ns"))
         .withColumn("next_success_ns", F.when(F.col("slice") < _LAST_SLICE, F.col("to_ns")))
         .drop("slice", "last_ns", "least", "most", "tailing", "grouped")
@@ -109,9 +107,9 @@ def gaps(history: History) -> DataFrame:
 
 
 def attempts(fates: DataFrame, gaps: DataFrame, runs: DataFrame) -> DataFrame:
-    """What was attempted in each gap, one row per attempt, cut to the gap: start_ns, end_ns.
+    """The attempts in each gap, one row each, cut to the gap: start_ns, end_ns.
 
-    A send that was open when its producer died was attempted until then.
+    A send that was open when its producer died ends then.
     """
     deaths = F.broadcast(runs.select("run_id", "deaths"))
     produce, process = _is("produce"), _is("process")
@@ -152,15 +150,14 @@ def _is(kind: str) -> Column:
 
 
 def _waits(until: str) -> Column:
-    """Whether an acked record waits to be delivered, or processed. What is provably gone waits for
-    nobody."""
+    """Whether an acked record that is not provably gone waits to be delivered or processed."""
     late = F.col(until).isNull() | (F.col(until) > F.col("acked_ns"))
     return (F.col("sent") == ACKED) & is_readable() & late
 
 
 def _is_to_come() -> Column:
-    """Whether a record is, or was, still to be processed in a gap: it was in the end, or nothing
-    beyond it had been, and the group began at or before it."""
+    """Whether a record was still to be processed in a gap: it was processed in the end, or nothing
+    beyond it had been and the group began at or before it."""
     offset = offset_of(F.coalesce("first_place", "acked_place"))
     beyond = F.coalesce(F.col("reached") >= offset, F.lit(False))
     before = F.coalesce(offset < F.col("first_offset"), F.lit(False))
@@ -168,7 +165,7 @@ def _is_to_come() -> Column:
 
 
 def _bounds(runs: DataFrame) -> DataFrame:
-    """The load's start and end as if something had succeeded there, for every partition."""
+    """The load's start and end as successes, for every partition."""
 
     def bound(number: int, at_ns: str) -> Column:
         return F.struct(

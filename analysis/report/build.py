@@ -24,7 +24,7 @@ from analysis.report.headline import sentence
 from analysis.report.judged import by_cause, judged_of
 from analysis.report.outcome import cap, outcome, verdict_words
 from analysis.stored.stored_run import Run, final_ends
-from analysis.stories.tell import Told
+from analysis.stories.tell import RunStories
 from analysis.verdict.judge import (
     Counted,
     Gap,
@@ -177,7 +177,7 @@ def _rates(run: Run, counts: Mapping[str, int]) -> Rates:
     )
 
 
-def _stories(stories: Told) -> Stories:
+def _stories(stories: RunStories) -> Stories:
     return Stories.model_validate(
         {
             "told": list(stories.stories),
@@ -188,7 +188,7 @@ def _stories(stories: Told) -> Stories:
     )
 
 
-def _anomaly(name: str, judgement: Judgement, finding: AnomalyFinding, told: Told) -> Finding:
+def _anomaly(name: str, judgement: Judgement, finding: AnomalyFinding, told: RunStories) -> Finding:
     stories, wrote = told.of_example.get(name), told.wrote.get(name)
     lasted: dict[str, Any] = {"lasted_s": finding.lasted_s} if BY_NAME[name].lasts else {}
     return Finding(

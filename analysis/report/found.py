@@ -12,7 +12,7 @@ from analysis.measures.consumer_lag import LagRow
 from analysis.measures.leadership import AcksRow
 from analysis.measures.windows import WindowRow
 from analysis.measures.work_done import Work
-from analysis.stories.tell import Told
+from analysis.stories.tell import RunStories
 from harness.model.runs.report_findings import Counts
 
 EXAMPLES = 10
@@ -47,7 +47,7 @@ class Found:
     acks: Sequence[AcksRow] = ()
     work: Work = field(default_factory=Work)  # what each worker did
     lag: Sequence[LagRow] = ()
-    stories: Told = field(default_factory=Told)
+    stories: RunStories = field(default_factory=RunStories)
     cycles: Cycles | None = None  # None: nobody told of transactions
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from analysis.anomalies import BY_NAME, NAMES, untold_reasons
 from analysis.causes.run_facts.configuration import Facts
-from analysis.causes.run_facts.placement import misplaced
+from analysis.causes.run_facts.placement import misplaced_count
 from analysis.causes.run_facts.untold import unmeasured_windows
 from analysis.measures.cap import Availability, availability
 from analysis.measures.latency_and_rates import QUANTILES
@@ -77,7 +77,7 @@ def judged_of(run: Run, found: Found, permission: Permission) -> Judged:
     complete = all(end["complete"] for end in final_ends(run))
     judgements = suspended(judgements, damage, complete=complete)
     judgements = past_the_end(judgements, run, found.findings["phantom"].split["never_sent"])
-    elsewhere = misplaced(run.record) if "misplaced-replicas" in demands else None
+    elsewhere = misplaced_count(run.record) if "misplaced-replicas" in demands else None
     _refuse_unjudged(run, demands, judgements, facts, placed=elsewhere is not None)
     # Without acks it is not known whether writes stopped.
     rows = [row for row in found.windows if facts.acks != "0" or row["kind"] != "produce"]

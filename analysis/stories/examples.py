@@ -1,9 +1,8 @@
-"""The example rows of a report and the stories: which story a row belongs to, and who wrote what.
+"""Which story an example row of a report belongs to, and who wrote its values.
 
-A row of two values at one offset has one leader and one epoch, of the moment at which the offset
-was first read: they are one value's, and nothing says whose. Each value is told with its own
-instead: by the kept logs; of a lost value by its ack; of the one that lies there now by the epoch
-that the logs have there.
+A row of two values at one offset has the leader and the epoch of the first read of the offset,
+which may be either value's. Each value gets its own instead: by the kept logs, for a lost value by
+its ack, for the value that is there now by the epoch that the logs have there.
 
     1634 acked by kafka1 in epoch 0, lost    4002 at its offset, in kafka2's log of epoch 2
     =>  leader kafka1, epoch 0    other_leader kafka2, other_epoch 2
@@ -25,7 +24,7 @@ from analysis.stories.story import Facts
 Row = Mapping[str, Any]
 Group = tuple[Findings, Facts | None, Numbers]  # a table, what its rows share, and their numbers
 PLACES = "inconsistent-offset"
-VANISHED = "vanished"  # has no stories of its own: a lost record's says it
+VANISHED = "vanished"  # has no story of its own: a lost record's story says it
 LOSSES = ("lost", "torn")
 
 _Writer = tuple[str | None, int | None]
@@ -33,7 +32,7 @@ NOBODY: _Writer = (None, None)
 
 
 def group_of(groups: Sequence[Group], anomaly: str, example: Row) -> int | None:
-    """The story that an example row belongs to; of a vanished record, that of its loss."""
+    """The story of an example row; of a vanished record, the story of its loss."""
     for number, (table, facts, rows) in enumerate(groups):
         if facts is None:
             continue
@@ -59,31 +58,27 @@ def _rows_of(table: Findings, rows: Numbers, example: Row) -> Any:
 
 
 def vanished_of(group: Group, vanished: Numbers) -> int:
-    """How many of a story's lost records a reader had been given."""
+    """How many of a story's lost records were read before."""
     table, _, rows = group
     if table.anomaly not in LOSSES:
         return 0
     return int(np.isin(table.numbers["value"][rows], vanished).sum())
 
 
-def written(group: Group | None, example: Row, kept: Kept, views: Sequence[Row]) -> dict[str, Any]:
-    """Under whom each of two values at one offset was written; of other rows nothing."""
+def writers(group: Group | None, example: Row, kept: Kept, views: Sequence[Row]) -> dict[str, Any]:
+    """Leader and epoch of each of two values at one offset; nothing for other rows."""
     if example.get("outcome") != "two_values":
         return {}
-    mine, others = NOBODY, NOBODY
+    first, second = NOBODY, NOBODY
     if group is not None:
-        mine = _writer(group, example, "value", kept, views)
-        others = _writer(group, example, "other_value", kept, views)
-    return {
-        "leader": mine[0],
-        "epoch": mine[1],
-        "other_leader": others[0],
-        "other_epoch": others[1],
-    }
+        first = _writer(group, example, "value", kept, views)
+        second = _writer(group, example, "other_value", kept, views)
+    names = ("leader", "epoch", "other_leader", "other_epoch")
+    return dict(zip(names, (*first, *second), strict=True))
 
 
 def _writer(group: Group, example: Row, name: str, kept: Kept, views: Sequence[Row]) -> _Writer:
-    """Leader and epoch of one of the values, as far as anything tells."""
+    """Leader and epoch of one of the values."""
     table, facts, rows = group
     value, partition = example.get(name), example["partition"]
     if facts is None or value is None:
@@ -97,7 +92,7 @@ def _writer(group: Group, example: Row, name: str, kept: Kept, views: Sequence[R
     if len(epochs) == 1 and None not in epochs:
         epoch = epochs.pop()
         return led_in(partition, epoch, kept, views), epoch
-    if not facts.acked:  # nobody knows which of the two is gone
+    if not facts.acked:  # it is not known which of the two is gone
         return NOBODY
     row = rows[_rows_of(table, rows, example)][0]
     if table.number("value", int(row)) == value:

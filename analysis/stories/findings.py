@@ -1,9 +1,8 @@
-"""The rows of evidence that have a story, as columns of numbers, and which of them share it.
+"""The rows of evidence that have a story, as columns of numbers, grouped by story.
 
-A million rows are read and divided without a loop over rows: all that a story depends on is between
-which offsets and moments a record lies, of those at which something was logged or kept; in whose
-kept logs it is; and what the evidence has of it in words. Rows that agree in all of this have one
-story. Missing numbers are -1.
+A story depends on: between which offsets and moments (at which something was logged or kept) a
+record lies, which kept logs have it, and the words of its evidence. Rows that agree in these share
+a story, so a million rows are grouped without a loop over rows. Missing numbers are -1.
 
     leader's log end 4711 at 13.1 s     acked at 4711..4715, 12.304 to 12.306 s      =>  one story
     the same, and 4713 is in kafka3's log as well                                    =>  three
@@ -25,37 +24,36 @@ import pyarrow.dataset as ds
 from analysis.stored.columns import Numbers, whole_numbers
 from analysis.stories.kept import Kept
 
-TOLD = ("lost", "torn", "duplicate", "inconsistent-offset", "reordered")
+WITH_STORY = ("lost", "torn", "duplicate", "inconsistent-offset", "reordered")
 _NUMBERS = (
     *("value", "partition", "offset", "other_partition", "other_offset", "other_value"),
     *("sent_ns", "acked_ns", "delivered_ns", "time_ns", "epoch"),
 )
 _WORDS = ("outcome", "sent", "leader")
 READ_ELSEWHERE = "read_elsewhere"
-_OF_SEND = ("sent_ns", "acked_ns", "epoch")  # what other anomalies tell of a record's send
+_OF_SEND = ("sent_ns", "acked_ns", "epoch")  # a lost record's, for rows that lack its send
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """All rows of one anomaly: columns of numbers, and of numbers of words."""
+    """All rows of one anomaly: columns of numbers, and of indices of words."""
 
     anomaly: str
     numbers: Mapping[str, Numbers]
     words: Mapping[str, Numbers]
-    names: Mapping[str, Sequence[str | None]]  # of `words`: the words, the last one is None
+    names: Mapping[str, Sequence[str | None]]  # the words that `words` index; the last is None
 
     def __len__(self) -> int:
         return len(self.numbers["value"])
 
     def number(self, name: str, row: int) -> int | None:
         """A number of a row; None where it is missing."""
-        found = int(self.numbers[name][row])
-        return None if found < 0 else found
+        number = int(self.numbers[name][row])
+        return None if number < 0 else number
 
     def word(self, name: str, row: int) -> str | None:
         """A word of a row."""
-        word: str | None = self.names[name][int(self.words[name][row])]
-        return word
+        return self.names[name][int(self.words[name][row])]
 
 
 def read(anomaly: str, folder: Path) -> Findings:
@@ -64,11 +62,11 @@ def read(anomaly: str, folder: Path) -> Findings:
     words, names = {}, {}
     for name in _WORDS:
         encoded = pc.dictionary_encode(table[name]).combine_chunks()
-        known = encoded.dictionary.to_pylist() if isinstance(encoded, pa.DictionaryArray) else []
-        indices = pc.fill_null(encoded.indices, len(known))
-        words[name], names[name] = indices.to_numpy().astype(np.int64), [*known, None]
-    found = {name: whole_numbers(table, name) for name in _NUMBERS}
-    return Findings(anomaly=anomaly, numbers=found, words=words, names=names)
+        distinct = encoded.dictionary.to_pylist() if isinstance(encoded, pa.DictionaryArray) else []
+        indices = pc.fill_null(encoded.indices, len(distinct))
+        words[name], names[name] = indices.to_numpy().astype(np.int64), [*distinct, None]
+    numbers = {name: whole_numbers(table, name) for name in _NUMBERS}
+    return Findings(anomaly=anomaly, numbers=numbers, words=words, names=names)
 
 
 def values_of(folder: Path | None) -> Numbers:
@@ -79,18 +77,19 @@ def values_of(folder: Path | None) -> Numbers:
     return np.unique(whole_numbers(table, "value"))
 
 
-def completed(findings: Findings, lost: Findings | None) -> Findings:
-    """Rows of places, which do not tell of sends, with what is known of a lost record's: `value` is
-    the record that is gone, `other_value` the one that is there; of a record that is not where a
-    reader was given it, that moment takes the place of its ack. Of torn transactions, the records
-    that are not lost as well: those have their story."""
+def with_sends(findings: Findings, lost: Findings | None) -> Findings:
+    """Findings with what a story needs.
+
+    Of *inconsistent-offset*: `value` is the record that is gone, with the send of a lost one, and
+    `other_value` the record that is there; for a record that is not where a reader was given it,
+    the read takes the place of the ack. Of *torn*: only the records that are not lost too.
+    """
     if findings.anomaly == "torn":
-        return _alone(findings, lost)
+        return _without_lost(findings, lost)
     if findings.anomaly != "inconsistent-offset":
         return findings
-    # The leader and the epoch of such a row are those of another moment than its ack; where it was
-    # read, of that moment, and where it was acknowledged is not told.
-    read = _is_word(findings, "outcome", READ_ELSEWHERE)
+    # Leader and epoch of such a row are not those of its ack; of a read, they are of its moment.
+    read = _rows_with_word(findings, "outcome", READ_ELSEWHERE)
     numbers: dict[str, Numbers] = {
         **findings.numbers,
         "epoch": np.where(read, findings.numbers["epoch"], -1),
@@ -105,8 +104,8 @@ def completed(findings: Findings, lost: Findings | None) -> Findings:
         numbers["other_value"] = np.where(turned, numbers["value"], numbers["other_value"])
         numbers["value"] = first
         order = np.argsort(lost.numbers["value"], kind="stable")
-        known = lost.numbers["value"][order]
-        at = order[np.minimum(np.searchsorted(known, first), len(known) - 1)]
+        in_order = lost.numbers["value"][order]
+        at = order[np.minimum(np.searchsorted(in_order, first), len(in_order) - 1)]
         same = (lost.numbers["value"][at] == first) & (first >= 0)
         for name in _OF_SEND:
             numbers[name] = np.where(same, lost.numbers[name][at], numbers[name])
@@ -116,15 +115,15 @@ def completed(findings: Findings, lost: Findings | None) -> Findings:
     return replace(findings, numbers=numbers, words=words, names=names)
 
 
-def _is_word(findings: Findings, name: str, word: str) -> npt.NDArray[np.bool_]:
-    """Of which rows it is the word."""
-    known = findings.names[name]
-    place = known.index(word) if word in known else len(known)
+def _rows_with_word(findings: Findings, name: str, word: str) -> npt.NDArray[np.bool_]:
+    """Which rows have the word."""
+    words = findings.names[name]
+    place = words.index(word) if word in words else len(words)
     which: npt.NDArray[np.bool_] = findings.words[name] == place
     return which
 
 
-def _alone(findings: Findings, lost: Findings | None) -> Findings:
+def _without_lost(findings: Findings, lost: Findings | None) -> Findings:
     """The rows of values that are not lost."""
     if lost is None:
         return findings
@@ -136,21 +135,20 @@ def _alone(findings: Findings, lost: Findings | None) -> Findings:
     )
 
 
-def alike(findings: Findings, kept: Kept, moments_ns: Mapping[int, Numbers]) -> list[Numbers]:
-    """The rows that share a story, by their numbers; `moments_ns`: by partition, when else
-    something happened."""
+def by_story(findings: Findings, kept: Kept, moments_ns: Mapping[int, Numbers]) -> list[Numbers]:
+    """The row numbers of each story; `moments_ns`: by partition, when else something happened."""
     if not len(findings):
         return []
     by_partition = np.argsort(findings.numbers["partition"], kind="stable")
     places = findings.numbers["partition"][by_partition]
     cuts = np.flatnonzero(np.diff(places)) + 1
     seen = _in_logs(findings, kept)
-    found: list[Numbers] = []
+    groups: list[Numbers] = []
     for rows in np.split(by_partition, cuts):
         partition = int(findings.numbers["partition"][rows[0]])
         offsets, times = _borders(kept, partition, moments_ns)
-        found += _divided(rows, [*_columns(findings, rows, offsets, times), seen[rows]])
-    return found
+        groups += _groups(rows, [*_columns(findings, rows, offsets, times), seen[rows]])
+    return groups
 
 
 def _columns(
@@ -172,11 +170,12 @@ def _borders(
     kept: Kept, partition: int, moments_ns: Mapping[int, Numbers]
 ) -> tuple[Numbers, Numbers]:
     """The offsets and the moments of a partition at which something was logged or kept."""
-    tails, said = kept.tails.get(partition, []), kept.said.get(partition, [])
-    offsets = [each.offset for each in said] + [t for e in tails for t in (e.begin, e.log_end)]
+    tails, lines = kept.tails.get(partition, []), kept.lines.get(partition, [])
+    offsets = [line.offset for line in lines]
+    offsets += [offset for tail in tails for offset in (tail.begin, tail.log_end)]
     offsets += [tail.lowest for tail in tails if tail.lowest is not None]
     offsets += [first for _, first in kept.epochs.get(partition, ())]
-    times = [each.at_ns for each in said if each.at_ns is not None]
+    times = [line.at_ns for line in lines if line.at_ns is not None]
     times += [tail.time_ns for tail in tails]
     more = moments_ns.get(partition, np.array([], dtype=np.int64))
     return np.unique(np.array(offsets, dtype=np.int64)), np.unique(
@@ -185,15 +184,15 @@ def _borders(
 
 
 def _in_logs(findings: Findings, kept: Kept) -> Numbers:
-    """A number for each row: in whose kept logs its record is, and what lies where it was."""
-    known: dict[object, int] = {}
-    found = np.zeros(len(findings), dtype=np.int64)
+    """A number for each row: which kept logs have its record, and what lies in its place."""
+    codes: dict[object, int] = {}
+    codes_of_rows = np.zeros(len(findings), dtype=np.int64)
     values, places = findings.numbers["value"], findings.numbers["offset"]
     others = findings.numbers["other_value"]
-    there = np.array([_key(partition, offset) for partition, offset in kept.at], dtype=np.int64)
-    mine = np.array(list(kept.of_value), dtype=np.int64)
-    near = np.isin(_key(findings.numbers["partition"], places), there)
-    near |= np.isin(values, mine) | np.isin(others, mine)
+    kept_places = np.array([_key(*place) for place in kept.at], dtype=np.int64)
+    kept_values = np.array(list(kept.of_value), dtype=np.int64)
+    near = np.isin(_key(findings.numbers["partition"], places), kept_places)
+    near |= np.isin(values, kept_values) | np.isin(others, kept_values)
     for row in np.flatnonzero(near):
         partition, offset = int(findings.numbers["partition"][row]), int(places[row])
         value, other = int(values[row]), int(others[row])
@@ -206,16 +205,16 @@ def _in_logs(findings: Findings, kept: Kept) -> Numbers:
             (r.broker, r.moment, r.epoch, r.unreadable, r.value in (value, other))
             for r in kept.at.get((partition, offset), ())
         ]
-        found[row] = known.setdefault((tuple(logs), tuple(held)), len(known) + 1)
-    return found
+        codes_of_rows[row] = codes.setdefault((tuple(logs), tuple(held)), len(codes) + 1)
+    return codes_of_rows
 
 
 def _key(partition: Any, offset: Any) -> Any:
-    """A place as one number; that two places might share one costs time only."""
+    """A place as one number. Two places that share one only cost time."""
     return (partition << 44) ^ offset
 
 
-def _divided(rows: Numbers, columns: Sequence[npt.NDArray[np.int64]]) -> list[Numbers]:
+def _groups(rows: Numbers, columns: Sequence[npt.NDArray[np.int64]]) -> list[Numbers]:
     """The rows that agree in every column, each group in its own order."""
     code = np.zeros(len(rows), dtype=np.int64)
     for column in columns:

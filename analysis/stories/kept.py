@@ -1,16 +1,16 @@
-"""What was kept of the brokers' logs (docs/evidence.md), as far as some records' stories need it.
+"""What was kept of the brokers' logs (docs/evidence.md) for the stories of some records.
 
     Record   a record of a log, as it was kept before its broker came back, or at the end
     Tail     from which offset to which a log was kept then
-    Said     what a broker logged: it led, it followed, it cut its log off
+    LogLine  what a broker logged: it led, it followed, it cut its log off
 
-A run has at most some hundred thousand records here; only those with a wanted value, or at a wanted
-offset, become objects. Rows that lack what sealing does not demand are passed over.
+Only records with a wanted value or at a wanted offset become objects. Rows that lack a field which
+sealing does not demand are skipped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,7 +24,7 @@ from analysis.stored.stored_run import Run
 
 END = "end"
 MARGIN_NS = 10 * 10**9  # of a broker's clock
-MISSING_MOST = 8  # reasons why something is missing that are told one by one
+MISSING_MOST = 8  # reasons that are told one by one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +43,8 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tail:
-    """What was kept of a replica at a moment: from `begin` to `log_end`, all of it unless it was
-    cut short; below `lowest` every replica in the ISR has the same."""
+    """What was kept of a replica at a moment: all from `begin` to `log_end`, unless `cut_short`.
+    Below `lowest` every replica in the ISR has the same."""
 
     broker: str
     moment: str
@@ -56,9 +56,9 @@ class Tail:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """`led` and `followed`: its log end was `offset` then. `truncated`: it cut off what was from
-    there on. The time is the broker's own."""
+class LogLine:
+    """`led`, `followed`: the log ended at `offset`. `truncated`: the broker cut its log off from
+    `offset` on. The time is the broker's own."""
 
     event: str
     broker: str
@@ -70,41 +70,50 @@ class Said:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """The evidence about one topic; `said` is in the order of each broker's log."""
+    """The evidence about one topic; `lines` are in the order of each broker's log."""
 
     of_value: Mapping[int, list[Record]] = field(default_factory=dict)
     at: Mapping[tuple[int, int], list[Record]] = field(default_factory=dict)  # partition, offset
     tails: Mapping[int, list[Tail]] = field(default_factory=dict)
-    said: Mapping[int, list[Said]] = field(default_factory=dict)
+    lines: Mapping[int, list[LogLine]] = field(default_factory=dict)
     epochs: Mapping[int, list[tuple[int, int]]] = field(default_factory=dict)  # at the end
     missing: tuple[str, ...] = ()
 
     def epoch_at(self, partition: int, offset: int) -> int | None:
         """The leader epoch of an offset of the log that was left at the end."""
-        begun = [epoch for epoch, first in self.epochs.get(partition, ()) if first <= offset]
-        return max(begun, default=None)
+        epochs = [epoch for epoch, first in self.epochs.get(partition, ()) if first <= offset]
+        return max(epochs, default=None)
+
+    def records_of(self, value: int | None) -> Sequence[Record]:
+        """The records with a value."""
+        return () if value is None else self.of_value.get(value, ())
+
+    def led(self, partition: int) -> list[LogLine]:
+        """What brokers logged when they began to lead."""
+        return [line for line in self.lines.get(partition, ()) if line.event == "led"]
 
 
 def kept_of(run: Run, values: Numbers, offsets: Numbers) -> Kept:
     """What was kept about records with these values or at these offsets, and what is missing."""
     table, why = tables_of(run.path, run.record).evidence()
     if table is None or not table.num_rows:
-        return Kept(missing=(_nothing(run, why),))
+        return Kept(missing=(_why_nothing(run, why),))
     topic = pc.equal(table["topic"], str(run.scenario["topic"]["name"]))
-    mine = table.filter(pc.fill_null(topic, False))
-    of_value, at = _records(_of(mine, "kept-record"), values, offsets)
-    tails, said = _tails(_of(mine, "kept-tail")), _by_right_clocks(_said(mine), run)
+    of_topic = table.filter(pc.fill_null(topic, False))
+    of_value, at = _records(_of(of_topic, "kept-record"), values, offsets)
+    tails = _tails(_of(of_topic, "kept-tail"))
+    lines = _right_clocks(_log_lines(of_topic), run)
     return Kept(
         of_value=of_value,
         at=at,
         tails=tails,
-        said=said,
-        epochs=_epochs(_of(mine, "kept-epoch")),
-        missing=_missing(_of(table, "not-kept"), tails, said),
+        lines=lines,
+        epochs=_epochs(_of(of_topic, "kept-epoch")),
+        missing=_missing(_of(table, "not-kept"), tails, lines),
     )
 
 
-def _nothing(run: Run, why: str | None) -> str:
+def _why_nothing(run: Run, why: str | None) -> str:
     if why is not None:
         return f"the brokers' own logs cannot be asked: {why}"
     if not run.scenario["check"].get("evidence", True):
@@ -117,7 +126,7 @@ def _of(table: pa.Table, event: str) -> pa.Table:
 
 
 def _filled(table: pa.Table, *names: str) -> list[dict[str, Any]]:
-    """Rows in which nothing of these is missing."""
+    """The rows that have all of these."""
     rows: list[dict[str, Any]] = table.to_pylist()
     return [row for row in rows if all(row[name] is not None for name in names)]
 
@@ -143,78 +152,77 @@ def _records(
 
 
 def _epoch(number: int | None) -> int | None:
-    """Formats before magic 2 have none, which some readers of batches call -1."""
+    """Formats before magic 2 have no epoch; some readers of batches say -1."""
     return None if number is None or number < 0 else number
 
 
 def _tails(table: pa.Table) -> dict[int, list[Tail]]:
-    found: dict[int, list[Tail]] = {}
+    by_partition: dict[int, list[Tail]] = {}
     for row in _filled(table, "broker", "partition", "moment", "begin", "log_end"):
         names = ("broker", "moment", "time_ns", "begin", "log_end", "lowest")
         tail = Tail(**{name: row[name] for name in names}, cut_short=row["cut_short"] is not False)
-        found.setdefault(row["partition"], []).append(tail)
-    return {number: sorted(tails, key=lambda t: t.time_ns) for number, tails in found.items()}
+        by_partition.setdefault(row["partition"], []).append(tail)
+    return {n: sorted(tails, key=lambda t: t.time_ns) for n, tails in by_partition.items()}
 
 
-def _said(table: pa.Table) -> dict[int, list[Said]]:
-    found: dict[int, list[Said]] = {}
+def _log_lines(table: pa.Table) -> dict[int, list[LogLine]]:
+    by_partition: dict[int, list[LogLine]] = {}
     events = pc.is_in(table["event"], pa.array(["led", "followed", "truncated"]))
     for row in _filled(table.filter(events), "broker", "partition", "offset"):
         if row["event"] != "truncated" and row["epoch"] is None:
             continue
         logged = row["logged_ms"]
-        said = Said(
+        line = LogLine(
             **{name: row[name] for name in ("event", "broker", "offset", "epoch", "text")},
             at_ns=None if logged is None else logged * 10**6,
         )
-        found.setdefault(row["partition"], []).append(said)
-    return found
+        by_partition.setdefault(row["partition"], []).append(line)
+    return by_partition
 
 
-def _by_right_clocks(said: dict[int, list[Said]], run: Run) -> dict[int, list[Said]]:
-    """Without the times of brokers whose clock was not the run's: times that go back, or that lie
-    outside of the run."""
+def _right_clocks(lines: dict[int, list[LogLine]], run: Run) -> dict[int, list[LogLine]]:
+    """The lines without the times of brokers whose clock was not the run's: their times go back, or
+    lie outside of the run."""
     phases = run.record.get("phases") or []
     from_ns = phases[0]["start_ns"] - MARGIN_NS if phases else 0
     to_ns = phases[-1]["end_ns"] + MARGIN_NS if phases else 2**63
     times: dict[tuple[int, str], list[int]] = {}
     wrong = set()
-    for partition, rows in said.items():
-        for each in rows:
-            known = times.setdefault((partition, each.broker), [])
-            if each.at_ns is None:
+    for partition, rows in lines.items():
+        for line in rows:
+            earlier = times.setdefault((partition, line.broker), [])
+            if line.at_ns is None:
                 continue
-            back = bool(known) and each.at_ns < known[-1] - MARGIN_NS
-            if back or not from_ns <= each.at_ns <= to_ns:
-                wrong.add(each.broker)
-            known.append(each.at_ns)
+            back = bool(earlier) and line.at_ns < earlier[-1] - MARGIN_NS
+            if back or not from_ns <= line.at_ns <= to_ns:
+                wrong.add(line.broker)
+            earlier.append(line.at_ns)
     return {
-        partition: [replace(s, at_ns=None) if s.broker in wrong else s for s in rows]
-        for partition, rows in said.items()
+        partition: [replace(row, at_ns=None) if row.broker in wrong else row for row in rows]
+        for partition, rows in lines.items()
     }
 
 
 def _epochs(table: pa.Table) -> dict[int, list[tuple[int, int]]]:
-    found: dict[int, set[tuple[int, int]]] = {}
+    by_partition: dict[int, set[tuple[int, int]]] = {}
     for row in _filled(table, "partition", "offset", "epoch"):
         if row["moment"] == END:
-            found.setdefault(row["partition"], set()).add((row["epoch"], row["offset"]))
-    return {number: sorted(pairs) for number, pairs in found.items()}
+            by_partition.setdefault(row["partition"], set()).add((row["epoch"], row["offset"]))
+    return {number: sorted(pairs) for number, pairs in by_partition.items()}
 
 
 def _missing(
-    table: pa.Table, tails: Mapping[int, object], said: Mapping[int, object]
+    table: pa.Table, tails: Mapping[int, object], lines: Mapping[int, object]
 ) -> tuple[str, ...]:
     """What could not be kept, each reason once."""
-    told = [_reason(row) for row in table.to_pylist()]
-    reasons = list(dict.fromkeys(told))
+    reasons = list(dict.fromkeys(map(_reason, table.to_pylist())))
     more = len(reasons) - MISSING_MOST
-    found = [*reasons[:MISSING_MOST], *([f"and {more} reasons more"] if more > 0 else [])]
+    words = [*reasons[:MISSING_MOST], *([f"and {more} reasons more"] if more > 0 else [])]
     if not tails and not reasons:
-        found.append("no replica's log was kept")
-    if not said:
-        found.append("what the brokers logged was not kept, or says nothing of this topic")
-    return tuple(found)
+        words.append("no replica's log was kept")
+    if not lines:
+        words.append("what the brokers logged was not kept, or says nothing of this topic")
+    return tuple(words)
 
 
 def _reason(row: Mapping[str, Any]) -> str:
@@ -222,5 +230,5 @@ def _reason(row: Mapping[str, Any]) -> str:
         row["broker"],
         None if row["partition"] is None else f"partition {row['partition']}",
     )
-    about = ", ".join(each for each in where if each)
+    about = ", ".join(part for part in where if part)
     return f"{about}: {row['text']}" if about else str(row["text"])

@@ -3,29 +3,30 @@
     kafka1 had the record of epoch 2 at 4711    kafka2 led with epoch 3 from log end 4711
     =>  kafka1 wrote it, and kafka2 led without it
 
-A record's leader epoch is *certain* where a kept log has it at the offset of its ack, or where
-there had been no other epoch by then, as a broker logged and a view showed. Else what a view showed
-at the moment of the ack may be another leader's: a deposed one may go on.
-The election that a record was lost by is the first of a later epoch (not certain: after the ack) by
-a broker whose log ended at or before it: whoever led in between had it, or had the same there. A
-leader that comes back in its own epoch with a shorter log counts as well.
+A record's leader epoch is *certain* where a kept log has it at the offset of its ack, or where both
+brokers' logs and views show one epoch until then. Otherwise the view at the moment of the ack may
+show another leader's epoch, since a stale leader may acknowledge on.
+A record was lost by the first election of a later epoch (not certain: after the ack) of a broker
+whose log ended at or before it: leaders in between had it, or had the same there. A leader that
+comes back in its own epoch with a shorter log counts too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from analysis.stories.findings import Findings
-from analysis.stories.kept import Kept, Said
+from analysis.stories.kept import Kept, LogLine
 
 Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """One record, in the place of all that share its story."""
+    """One record, as an example of all that share its story."""
 
     anomaly: str
     outcome: str | None
@@ -45,7 +46,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Election:
-    """Who led next without the record; `log_end` None: only a view's word is known."""
+    """Who led next without the record; `log_end` None: only a view shows it."""
 
     leader: str
     epoch: int | None
@@ -58,10 +59,10 @@ def subject_of(findings: Findings, row: int, kept: Kept, views: Sequence[Row]) -
     """The record of a row of evidence."""
     value, offset = findings.number("value", row), findings.number("offset", row)
     partition = findings.number("partition", row) or 0
-    records = [] if value is None else kept.of_value.get(value, [])
+    records = kept.records_of(value)
     epochs = {r.epoch for r in records if r.partition == partition and r.offset == offset}
     if not epochs:
-        epochs = _only(partition, findings.number("acked_ns", row), kept, views)
+        epochs = _only_epoch(partition, findings.number("acked_ns", row), kept, views)
     certain = len(epochs) == 1 and None not in epochs
     epoch = epochs.pop() if certain else findings.number("epoch", row)
     leader = led_in(partition, epoch, kept, views) if certain else findings.word("leader", row)
@@ -83,26 +84,26 @@ def subject_of(findings: Findings, row: int, kept: Kept, views: Sequence[Row]) -
     )
 
 
-def _only(
+def _only_epoch(
     partition: int, acked_ns: int | None, kept: Kept, views: Sequence[Row]
 ) -> set[int | None]:
-    """The one epoch that a record can be of, since there had been no other when it was acked."""
+    """The epoch of a record that was acked before there was another."""
     if acked_ns is None:
         return set()
-    led = [s for s in kept.said.get(partition, ()) if s.event == "led"]
-    said = {s.epoch for s in led if s.at_ns is None or s.at_ns <= acked_ns}
-    mine = [view for view in views if view["partition"] == partition]
-    seen = {view["leader_epoch"] for view in mine if view["time_ns"] <= acked_ns}
-    return said if said == seen else set()
+    led = kept.led(partition)
+    logged = {line.epoch for line in led if line.at_ns is None or line.at_ns <= acked_ns}
+    views = [view for view in views if view["partition"] == partition]
+    shown = {view["leader_epoch"] for view in views if view["time_ns"] <= acked_ns}
+    return logged if logged == shown else set()
 
 
 def led_in(partition: int, epoch: int | None, kept: Kept, views: Sequence[Row]) -> str | None:
     """Who led a partition in an epoch, by its own log, or as a view showed it."""
     if epoch is None:
         return None
-    said = [s for s in kept.said.get(partition, ()) if s.event == "led" and s.epoch == epoch]
-    if said:
-        return said[0].broker
+    logged = [line.broker for line in kept.led(partition) if line.epoch == epoch]
+    if logged:
+        return logged[0]
     seen = [
         view["leader"]
         for view in views
@@ -113,10 +114,11 @@ def led_in(partition: int, epoch: int | None, kept: Kept, views: Sequence[Row]) 
 
 def election(subject: Subject, kept: Kept, views: Sequence[Row]) -> Election | None:
     """Who came to lead without the record; None where nobody is known."""
-    said = [s for s in kept.said.get(subject.partition, ()) if s.event == "led"]
-    without = [s for s in said if _later(s, subject) and s.offset <= (subject.offset or 0)]
+    led = kept.led(subject.partition)
+    later = [line for line in led if _is_later(line, subject)]
+    without = [line for line in later if line.offset <= (subject.offset or 0)]
     if without and subject.offset is not None:
-        first = min(without, key=_order(subject))
+        first = min(without, key=attrgetter("epoch" if subject.certain else "at_ns"))
         return Election(
             leader=first.broker,
             epoch=first.epoch,
@@ -124,33 +126,27 @@ def election(subject: Subject, kept: Kept, views: Sequence[Row]) -> Election | N
             log_end=first.offset,
             outside=_outside(first.broker, first.epoch, subject.partition, views),
         )
-    if said:  # what leaders said is there, and none of them lacked it
+    if led:  # the leaders' logs were kept, and none of them lacked it
         return None
-    return _seen_election(subject, views)
+    return _election_by_views(subject, views)
 
 
-def _later(said: Said, subject: Subject) -> bool:
+def _is_later(line: LogLine, subject: Subject) -> bool:
     if subject.certain and subject.epoch is not None:
-        if said.epoch == subject.epoch:  # it came back
-            back = subject.acked_ns is not None and said.at_ns is not None
-            return back and (said.at_ns or 0) > (subject.acked_ns or 0)
-        return said.epoch is not None and said.epoch > subject.epoch
-    known = subject.acked_ns is not None and said.at_ns is not None
-    return known and (said.at_ns or 0) >= (subject.acked_ns or 0)
-
-
-def _order(subject: Subject) -> Any:
-    if subject.certain:
-        return lambda said: said.epoch
-    return lambda said: said.at_ns
+        if line.epoch == subject.epoch:  # it came back
+            back = subject.acked_ns is not None and line.at_ns is not None
+            return back and (line.at_ns or 0) > (subject.acked_ns or 0)
+        return line.epoch is not None and line.epoch > subject.epoch
+    known = subject.acked_ns is not None and line.at_ns is not None
+    return known and (line.at_ns or 0) >= (subject.acked_ns or 0)
 
 
 def _outside(broker: str, epoch: int | None, partition: int, views: Sequence[Row]) -> bool:
-    """Whether the last ISR that was seen before it led was another broker's. Where it and the ELR
-    were nobody's, the last known leader was not outside."""
-    mine = [view for view in views if view["partition"] == partition]
-    led = [n for n, view in enumerate(mine) if view["leader_epoch"] == epoch and epoch is not None]
-    before = mine[: led[0]] if led else []
+    """Whether a broker was in neither ISR nor ELR when last seen before it led. Where both were
+    empty, the last known leader was not outside."""
+    views = [view for view in views if view["partition"] == partition]
+    led = [n for n, view in enumerate(views) if view["leader_epoch"] == epoch and epoch is not None]
+    before = views[: led[0]] if led else []
     last = before[-1] if before else {"isr": ()}
     eligible = (*last["isr"], *(last.get("elr") or ()))
     if not eligible:
@@ -159,7 +155,7 @@ def _outside(broker: str, epoch: int | None, partition: int, views: Sequence[Row
     return broker not in eligible
 
 
-def _seen_election(subject: Subject, views: Sequence[Row]) -> Election | None:
+def _election_by_views(subject: Subject, views: Sequence[Row]) -> Election | None:
     """The first other leader that a view showed after the ack."""
     if subject.acked_ns is None or subject.leader is None:
         return None

@@ -1,16 +1,17 @@
-"""In which replicas was a record, and in which is it now?
+"""Which replicas had a record, and which have it now.
 
-`had`, of one that is gone:
+`had`, of a record that is gone:
 
-- *yes*: a kept log of the broker has it; or it acked it as leader; or it began to lead or follow in
-  the record's epoch with a log that ended at or before it (or cut its log off there afterwards),
-  and next led or followed with a log that ended behind it: then what it has there is that leader's.
-- *no*: it next led or followed, or was kept, with a log that ended at or before it, and since the
-  record was sent it had cut nothing off there, nor had a fault taken anything from its disk.
-- *unknown*: anything else, and why. That another record lies there later proves nothing.
+- *yes*: a kept log of the broker has it; or the broker acked it as leader; or it began to lead or
+  follow in the record's epoch with a log that ended at or before the record (or cut its log off
+  there afterwards), and next led or followed with a log that ended behind it: what it has there is
+  that leader's.
+- *no*: when the broker next led or followed, or was kept, its log ended at or before the record,
+  and since the send it had cut nothing off there and no fault had taken anything from its disk.
+- *unknown*: anything else, with the reason. Another record at its place later proves nothing.
 
-`now`, by what was kept at the end: in the tail, or not; below the lowest high watermark of all
-replicas each has what a complete final read has.
+`now`, by what was kept at the end: whether the tail has it; below the lowest high watermark every
+replica has what a complete final read has.
 
     kafka1, kept before its return: 4711        had it
     kafka2: led in the next epoch from 4711     had it not
@@ -23,7 +24,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from analysis.stories.kept import END, Kept, Record, Said, Tail
+from analysis.stories.kept import END, Kept, LogLine, Record, Tail
 from analysis.stories.leaders import Subject
 
 Known = Literal["yes", "no", "unknown"]
@@ -32,8 +33,8 @@ Clock = Callable[[int | None], str]  # a moment in words
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replica:
-    """What is known of a record and one broker. `shown_ns`: when that shows; `cut_at`: from
-    where on it cut off what it had, and `cut_ns`: when; None: nobody knows."""
+    """What is known of a record and one broker. `shown_ns`: when it was seen; `cut_at`, `cut_ns`:
+    where and when the broker cut it off; None: not known."""
 
     broker: str
     had: Known
@@ -49,7 +50,7 @@ class Replica:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """Yes, no or unknown, why, and when that shows."""
+    """Yes, no or unknown, why, and when it was seen."""
 
     known: Known
     why: str
@@ -59,8 +60,8 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What answers rest on. `taken_ns`: by broker, when faults took something from its disk, or may
-    have; `read`: the final read of the partition is complete."""
+    """What answers rest on. `taken_ns`: by broker, when faults may have taken something from its
+    disk; `read`: the final read of the partition is complete."""
 
     kept: Kept
     clock: Clock
@@ -90,22 +91,21 @@ def replica(subject: Subject, broker: str, evidence: Evidence) -> Replica:
 
 
 def had_it(subject: Subject, broker: str, evidence: Evidence) -> Answer:
-    """Whether the record was ever in the broker's log; of one that is not where it was seen:
-    there. That it is elsewhere in that log says nothing of this, since it may have been sent
-    again."""
+    """Whether the record was ever in the broker's log; of *inconsistent-offset*: at its offset,
+    since elsewhere it may have been sent again."""
     kept, clock = evidence.kept, evidence.clock
-    mine = [r for r in kept.of_value.get(_value(subject), ()) if r.broker == broker]
+    records = [r for r in kept.records_of(subject.value) if r.broker == broker]
     if subject.anomaly == "inconsistent-offset":
-        there = (subject.partition, subject.offset)
-        mine = [r for r in mine if (r.partition, r.offset) == there]
-    if mine:
-        return _found(subject, min(mine, key=lambda record: record.time_ns), clock)
+        place = (subject.partition, subject.offset)
+        records = [r for r in records if (r.partition, r.offset) == place]
+    if records:
+        return _from_record(subject, min(records, key=lambda record: record.time_ns), clock)
     if subject.certain and subject.acked and subject.leader == broker:
         why = f"it wrote it as leader of epoch {subject.epoch}, and acknowledged it"
         return Answer(known="yes", why=why)
     if subject.offset is None:
         return Answer(known="unknown", why="no ack named its offset, and no kept log has it")
-    answers = [*_by_words(subject, broker, evidence), *_by_tails(subject, broker, evidence)]
+    answers = [*_by_log_lines(subject, broker, evidence), *_by_tails(subject, broker, evidence)]
     sure = [answer for answer in answers if answer.known != "unknown"]
     silence = Answer(known="unknown", why="nothing that was kept or logged tells")
     return (sure or answers or [silence])[0]
@@ -113,10 +113,10 @@ def had_it(subject: Subject, broker: str, evidence: Evidence) -> Answer:
 
 def has_it(subject: Subject, broker: str, kept: Kept, *, read: bool) -> Answer:
     """Whether it is in the broker's log now, by what was kept at the end."""
-    at_end = [r for r in kept.of_value.get(_value(subject), ()) if r.moment == END]
-    mine = [r for r in at_end if r.broker == broker]
-    if mine:
-        return Answer(known="yes", why=f"at offset {mine[0].offset:,}")
+    at_end = (r for r in kept.records_of(subject.value) if r.moment == END)
+    records = [r for r in at_end if r.broker == broker]
+    if records:
+        return Answer(known="yes", why=f"at offset {records[0].offset:,}")
     tails = [t for t in kept.tails.get(subject.partition, ()) if t.moment == END]
     tail = next((t for t in tails if t.broker == broker), None)
     if tail is None:
@@ -131,11 +131,7 @@ def has_it(subject: Subject, broker: str, kept: Kept, *, read: bool) -> Answer:
     return _in_tail(subject, tail, kept)
 
 
-def _value(subject: Subject) -> int:
-    return -1 if subject.value is None else subject.value
-
-
-def _found(subject: Subject, record: Record, clock: Clock) -> Answer:
+def _from_record(subject: Subject, record: Record, clock: Clock) -> Answer:
     where = "" if record.offset == subject.offset else f" at offset {record.offset:,}"
     before = f"at {clock(record.time_ns)} before it came back or anything was cut off it"
     when = "at the end" if record.moment == END else before
@@ -143,22 +139,22 @@ def _found(subject: Subject, record: Record, clock: Clock) -> Answer:
     return Answer(known="yes", why=why, shown_ns=record.time_ns)
 
 
-def _by_words(subject: Subject, broker: str, evidence: Evidence) -> Iterator[Answer]:
+def _by_log_lines(subject: Subject, broker: str, evidence: Evidence) -> Iterator[Answer]:
     """By where its log ended when it next led or followed."""
-    words = _words(subject, broker, evidence.kept)
-    began, following = _around(subject, words)
+    lines = _lines_of(subject, broker, evidence.kept)
+    began, following = _around(subject, lines)
     if following is None or subject.offset is None:
         return
-    number = words.index(following)
-    since = 0 if began is None else words.index(began)
-    cuts = [s for s in words[since:number] if s.event == "truncated" and s.offset <= subject.offset]
+    number = lines.index(following)
+    since = 0 if began is None else lines.index(began)
+    cuts = [cut for cut in _truncations(lines[since:number]) if cut.offset <= subject.offset]
     role = "leader" if following.event == "led" else "follower"
     ended = f"its log ended at {following.offset:,} when it became {role} of epoch "
     ended += f"{following.epoch} at {evidence.clock(following.at_ns)}"
     at_ns = following.at_ns
     if following.offset <= subject.offset:
         late = [cut for cut in cuts if not _before(cut.at_ns, subject.sent_ns)]
-        if late or _was_taken(subject, broker, evidence, at_ns):
+        if late or _may_be_taken(subject, broker, evidence, at_ns):
             why = f"{ended}, and it may have had it before: it was cut off, or its disk was hit"
             yield Answer(known="unknown", why=why)
         else:
@@ -170,36 +166,42 @@ def _by_words(subject: Subject, broker: str, evidence: Evidence) -> Iterator[Ans
         yield Answer(known="unknown", why=why)
 
 
-def _around(subject: Subject, words: Sequence[Said]) -> tuple[Said | None, Said | None]:
-    """Where it began to lead or follow in the record's epoch, and where in a later one; where the
-    epoch is not certain, where it did so next after the ack."""
-    roles = [said for said in words if said.event != "truncated"]
+def _around(subject: Subject, lines: Sequence[LogLine]) -> tuple[LogLine | None, LogLine | None]:
+    """When the broker began to lead or follow in the record's epoch, and in a later one; where the
+    epoch is not certain, only when next after the ack."""
+    roles = [line for line in lines if line.event != "truncated"]
     if not subject.certain or subject.epoch is None:
         if subject.acked_ns is None:
             return None, None
-        later = [s for s in roles if s.at_ns is not None and s.at_ns >= subject.acked_ns]
-        return None, later[0] if later else None
-    after = [said for said in roles if _is_after(said, subject)]
-    same = [s for s in roles if s.epoch == subject.epoch and not _is_after(s, subject)]
+        acked_ns = subject.acked_ns
+        later = (line for line in roles if line.at_ns is not None and line.at_ns >= acked_ns)
+        return None, next(later, None)
+    after = [line for line in roles if _is_after(line, subject)]
+    same = [line for line in roles if line.epoch == subject.epoch and not _is_after(line, subject)]
     return (same[-1] if same else None), (after[0] if after else None)
 
 
-def _is_after(said: Said, subject: Subject) -> bool:
-    """Whether it led or followed anew after the record, be it in the same epoch: it came back."""
-    if said.epoch is None or subject.epoch is None or said.epoch != subject.epoch:
-        return (said.epoch or 0) > (subject.epoch or 0)
-    return _before(subject.acked_ns, said.at_ns)
+def _is_after(line: LogLine, subject: Subject) -> bool:
+    """Whether the broker led or followed anew after the record: in a later epoch or, having come
+    back, in the same."""
+    if line.epoch is None or subject.epoch is None or line.epoch != subject.epoch:
+        return (line.epoch or 0) > (subject.epoch or 0)
+    return _before(subject.acked_ns, line.at_ns)
 
 
 def _before(at_ns: int | None, moment_ns: int | None) -> bool:
     return at_ns is not None and moment_ns is not None and at_ns < moment_ns
 
 
-def _words(subject: Subject, broker: str, kept: Kept) -> list[Said]:
-    return [s for s in kept.said.get(subject.partition, ()) if s.broker == broker]
+def _lines_of(subject: Subject, broker: str, kept: Kept) -> list[LogLine]:
+    return [line for line in kept.lines.get(subject.partition, ()) if line.broker == broker]
 
 
-def _was_taken(subject: Subject, broker: str, evidence: Evidence, at_ns: int | None) -> bool:
+def _truncations(lines: Sequence[LogLine]) -> list[LogLine]:
+    return [line for line in lines if line.event == "truncated"]
+
+
+def _may_be_taken(subject: Subject, broker: str, evidence: Evidence, at_ns: int | None) -> bool:
     """Whether a fault may have taken the record from its disk before a moment."""
     since_ns, until_ns = subject.sent_ns or 0, 2**63 if at_ns is None else at_ns
     return any(since_ns <= taken <= until_ns for taken in evidence.taken_ns.get(broker, ()))
@@ -207,54 +209,55 @@ def _was_taken(subject: Subject, broker: str, evidence: Evidence, at_ns: int | N
 
 def _by_tails(subject: Subject, broker: str, evidence: Evidence) -> Iterator[Answer]:
     """By where its log ended when it was kept after the ack."""
-    cuts = [s for s in _words(subject, broker, evidence.kept) if s.event == "truncated"]
+    cuts = _truncations(_lines_of(subject, broker, evidence.kept))
     for tail in evidence.kept.tails.get(subject.partition, ()):
         late = subject.acked_ns is not None and tail.time_ns >= subject.acked_ns
         if tail.broker != broker or not late or tail.log_end > (subject.offset or 0):
             continue
-        if any(s.offset <= (subject.offset or 0) for s in cuts if not _over(s, subject, tail)):
+        near = [cut for cut in cuts if not _is_irrelevant(cut, subject, tail)]
+        if any(cut.offset <= (subject.offset or 0) for cut in near):
             continue
-        if not _was_taken(subject, broker, evidence, tail.time_ns):
+        if not _may_be_taken(subject, broker, evidence, tail.time_ns):
             when = "at the end" if tail.moment == END else f"at {evidence.clock(tail.time_ns)}"
             why = f"its log, kept {when}, ended at {tail.log_end:,}"
             yield Answer(known="no", why=why, shown_ns=tail.time_ns, log_end=tail.log_end)
 
 
-def _over(cut: Said, subject: Subject, tail: Tail) -> bool:
+def _is_irrelevant(cut: LogLine, subject: Subject, tail: Tail) -> bool:
     """Whether it was cut off before the record was sent, or after its log was kept."""
     return _before(cut.at_ns, subject.sent_ns) or _before(tail.time_ns, cut.at_ns)
 
 
 def _in_tail(subject: Subject, tail: Tail, kept: Kept) -> Answer:
-    """Whether a log that was kept at the end has the record, which is none of those kept."""
+    """Whether the log has a record that is not among those kept at the end."""
     assert subject.offset is not None
     if tail.log_end <= subject.offset:
         return Answer(known="no", why=f"the log ends at {tail.log_end:,}")
     if subject.offset < tail.begin:
         return Answer(known="unknown", why=f"the log was kept from {tail.begin:,} on only")
-    there = [
+    at_offset = [
         record
         for record in kept.at.get((subject.partition, subject.offset), ())
         if record.broker == tail.broker and record.moment == END
     ]
-    if any(record.unreadable for record in there):
+    if any(record.unreadable for record in at_offset):
         return Answer(known="unknown", why="what the log has there is unreadable")
-    if not there and tail.cut_short:
+    if not at_offset and tail.cut_short:
         return Answer(known="unknown", why="the log was kept in part only")
-    return Answer(known="no", why=f"{'another' if there else 'no'} record lies there")
+    return Answer(known="no", why=f"{'another' if at_offset else 'no'} record lies there")
 
 
-def _cut(subject: Subject, broker: str, kept: Kept) -> Said | None:
-    """Where it cut off the record, if it had it."""
-    words = _words(subject, broker, kept)
-    began, following = _around(subject, words)
+def _cut(subject: Subject, broker: str, kept: Kept) -> LogLine | None:
+    """The truncation that took the record, if the broker had it."""
+    lines = _lines_of(subject, broker, kept)
+    began, following = _around(subject, lines)
     if subject.offset is None or (began is None and following is None):
         return None
-    after = words.index(following) if following is not None else len(words)
-    since = words.index(began) if began is not None else after
-    for number, said in enumerate(words[since:], start=since):
-        if said.event != "truncated" or said.offset > subject.offset:
+    after = lines.index(following) if following is not None else len(lines)
+    since = lines.index(began) if began is not None else after
+    for number, line in enumerate(lines[since:], start=since):
+        if line.event != "truncated" or line.offset > subject.offset:
             continue
-        if number > after or _before(subject.acked_ns, said.at_ns):
-            return said
+        if number > after or _before(subject.acked_ns, line.at_ns):
+            return line
     return None

@@ -1,7 +1,7 @@
-"""A story as report.json has it, and when each replica had the records.
+"""A story as an entry of report.json.
 
-`states` are stretches of time, in order: it was so throughout, as far as anything tells. A replica
-that is known to have had a record had it from some moment of the first stretch on.
+`states` of a replica: stretches of time, in order, and whether it had the records throughout. A
+replica that had a record had it from some moment of the first stretch on.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from analysis.stories.words import sentence
 Seconds = Callable[[int | None], float | None]
 
 
-def as_told(story: Story, also: Sequence[str], clock: Clock, seconds: Seconds) -> dict[str, Any]:
-    """One of report.json's `stories`, but for its number; `also`: as what else the same records
-    were found."""
+def entry_of(story: Story, also: Sequence[str], clock: Clock, seconds: Seconds) -> dict[str, Any]:
+    """One of report.json's `stories`, without its number; `also`: the other anomalies of the same
+    records."""
     facts, span, subject = story.facts, story.span, story.subject
     return {
         "anomaly": facts.anomaly,
@@ -52,7 +52,7 @@ def as_told(story: Story, also: Sequence[str], clock: Clock, seconds: Seconds) -
 
 
 def _states(story: Story, replica: Replica, seconds: Seconds) -> list[dict[str, Any]]:
-    """From when to when it had the records (`to_s` null: to the end)."""
+    """When the replica had the records (`to_s` null: to the end)."""
     span = story.span
     begin_ns = span.begin_ns
     if begin_ns is None or not story.gone:
@@ -80,12 +80,12 @@ def _led_without(story: Story, replica: Replica) -> int | None:
     chosen, first = story.facts.election, story.span.first_offset
     if chosen is None or chosen.leader != replica.broker:
         return None
-    known = chosen.log_end is not None and first is not None and chosen.log_end <= first
-    return chosen.at_ns if known else None
+    ended_before = chosen.log_end is not None and first is not None and chosen.log_end <= first
+    return chosen.at_ns if ended_before else None
 
 
 def _sure_until(story: Story, replica: Replica) -> int:
-    """Until when what is known of it was surely so; 0: nobody knows."""
+    """Until when `had` is sure; 0: not known."""
     if replica.shown_ns is not None:
         return replica.shown_ns
     acked = story.span.acked_ns

@@ -1,4 +1,4 @@
-"""One story: all that is known of records that share it, and its life as rows.
+"""One story: what is known of the records that share it, and their life as rows.
 
     30.411 s  producer 0  sent it
     30.412 s  kafka1      acknowledged it at offset 2,504; written with epoch 2
@@ -7,7 +7,7 @@
     34.601 s  kafka1      cut its log off from 2,504 on
     the end   kafka1, kafka2, kafka3    do not have it
 
-Broker's lines have the broker's own time, all else the run's. A moment that nobody knows is None.
+Brokers' lines have the broker's own time, all others the run's. A time that is not known is None.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ VIEWS_MOST = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copy:
-    """One place at which a record, or one beside it, is in the log now."""
+    """One place at which a record, or the one before it, is in the log now."""
 
     partition: int | None
     epoch: int | None
@@ -39,7 +39,7 @@ class Copy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What records that share a story have in common, apart from when and where exactly."""
+    """What the records of a story have in common, without their exact times and places."""
 
     anomaly: str
     outcome: str | None
@@ -57,7 +57,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """Which records share it: how many, where, when."""
+    """Which records share a story: how many, where, when."""
 
     records: int
     first_offset: int | None
@@ -71,12 +71,12 @@ class Span:
     @property
     def begin_ns(self) -> int | None:
         """When the first was sent or acknowledged, as far as anybody knows."""
-        return min((each[0] for each in (self.sent_ns, self.acked_ns) if each), default=None)
+        return min((span[0] for span in (self.sent_ns, self.acked_ns) if span), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """A row of its life; time None: nobody knows when, or (`last`) at the end."""
+    """A row of a life; time None: not known, or (`last`) at the end."""
 
     time_ns: int | None
     who: str
@@ -91,7 +91,7 @@ class Story:
     facts: Facts
     subject: Subject
     span: Span
-    faults: Sequence[Row]  # those of the facts
+    faults: Sequence[Row]  # in force until it was gone
     views: Sequence[Row]  # of the partition, meanwhile
     read: bool  # the final read of the partition is complete
     done: Mapping[int, str]  # what the plan's steps did to nodes, in words
@@ -115,12 +115,12 @@ class Story:
 
     @property
     def was_read(self) -> bool:
-        """Whether it is told by a read, not by an ack: `acked_ns` is the moment of that."""
+        """Whether a read shows it and not an ack: `acked_ns` is the moment of the read."""
         return self.facts.outcome == READ_ELSEWHERE
 
     @property
-    def leader_is_told(self) -> bool:
-        """Whether None is what was shown; else nobody has asked who led."""
+    def leader_was_asked(self) -> bool:
+        """Whether a leader of None is what a view showed; else no view was asked."""
         return (
             self.facts.leader is not None
             or self.facts.anomaly != "inconsistent-offset"
@@ -147,24 +147,24 @@ def place(story: Story) -> str:
 
 
 def life(story: Story, clock: Clock) -> list[Event]:
-    """All rows in order of time; what has none stands behind, what is of the end last."""
+    """All rows in order of time; those without a time behind, those of the end last."""
     events = [
-        *_sent(story, clock),
-        *_happened(story, clock),
-        *_seen(story),
-        *_elected(story),
-        *_logged(story),
-        *_end(story),
+        *_send_events(story, clock),
+        *_fault_events(story, clock),
+        *_view_events(story),
+        *_election_events(story),
+        *_replica_events(story),
+        *_end_events(story),
     ]
-    known = [event for event in events if event.time_ns is not None and not event.last]
+    timed = [event for event in events if event.time_ns is not None and not event.last]
     return [
-        *sorted(known, key=lambda event: event.time_ns or 0),
+        *sorted(timed, key=lambda event: event.time_ns or 0),
         *(event for event in events if event.time_ns is None and not event.last),
         *(event for event in events if event.last),
     ]
 
 
-def _sent(story: Story, clock: Clock) -> Iterator[Event]:
+def _send_events(story: Story, clock: Clock) -> Iterator[Event]:
     span = story.span
     if span.sent_ns is not None:
         value = story.subject.value
@@ -172,14 +172,14 @@ def _sent(story: Story, clock: Clock) -> Iterator[Event]:
         what = "sent it" if story.one else f"sent the first, the last at {clock(span.sent_ns[1])}"
         yield Event(time_ns=span.sent_ns[0], who=who, what=what)
     if span.acked_ns is not None:
-        yield _had(story, *span.acked_ns, clock)
+        yield _ack_event(story, *span.acked_ns, clock)
     if span.delivered_ns is not None and story.facts.anomaly == "lost":
         given = "was given it" if story.one else f"was given the first of {span.delivered:,}"
         yield Event(time_ns=span.delivered_ns, who="a consumer", what=given)
 
 
-def _had(story: Story, first: int, last: int, clock: Clock) -> Event:
-    """Its ack or, of what was read elsewhere, that."""
+def _ack_event(story: Story, first: int, last: int, clock: Clock) -> Event:
+    """The ack or, of what was read elsewhere, the read."""
     facts = story.facts
     read = story.was_read
     did = "was given" if read else "acknowledged"
@@ -188,7 +188,7 @@ def _had(story: Story, first: int, last: int, clock: Clock) -> Event:
     if facts.certain:
         by = f" by {facts.leader}" if read and facts.leader else ""
         role = f"; written with epoch {facts.epoch}{by}"
-    elif not story.leader_is_told:
+    elif not story.leader_was_asked:
         role = ""
     else:
         role = f"; {story.keeper} showed {facts.leader or 'nobody'} leading then"
@@ -199,7 +199,7 @@ def _had(story: Story, first: int, last: int, clock: Clock) -> Event:
     )
 
 
-def _happened(story: Story, clock: Clock) -> Iterator[Event]:
+def _fault_events(story: Story, clock: Clock) -> Iterator[Event]:
     for fault in story.faults[:FAULTS_MOST]:
         who = ", ".join(fault["nodes"]) or str(fault["target"])
         proved = "not proved" if fault["ok_ns"] is None else f"proved at {clock(fault['ok_ns'])}"
@@ -210,9 +210,9 @@ def _happened(story: Story, clock: Clock) -> Iterator[Event]:
             yield Event(time_ns=fault["heal_invoke_ns"], who=who, what=what)
 
 
-def _seen(story: Story) -> Iterator[Event]:
+def _view_events(story: Story) -> Iterator[Event]:
     shown = [(view["time_ns"], _view_words(view)) for view in story.views]
-    changes = [each for n, each in enumerate(shown) if n == 0 or each[1] != shown[n - 1][1]]
+    changes = [view for n, view in enumerate(shown) if n == 0 or view[1] != shown[n - 1][1]]
     for time_ns, what in changes[:VIEWS_MOST]:
         yield Event(time_ns=time_ns, who=story.keeper, what=what)
 
@@ -226,7 +226,7 @@ def _view_words(view: Row) -> str:
     return f"was seen to show: {leads}{epoch}, the ISR is {isr}{elr}{back}"
 
 
-def _elected(story: Story) -> Iterator[Event]:
+def _election_events(story: Story) -> Iterator[Event]:
     chosen = story.facts.election
     if chosen is None or chosen.log_end is None:
         return
@@ -235,18 +235,18 @@ def _elected(story: Story) -> Iterator[Event]:
     yield Event(time_ns=chosen.at_ns, who=chosen.leader, what=what)
 
 
-def _logged(story: Story) -> Iterator[Event]:
+def _replica_events(story: Story) -> Iterator[Event]:
     chosen = story.facts.election
     for replica in story.facts.replicas:
-        told = chosen is not None and chosen.log_end is not None and chosen.leader == replica.broker
-        if replica.shown_ns is not None and not (told and replica.had == "no"):
+        led = chosen is not None and chosen.log_end is not None and chosen.leader == replica.broker
+        if replica.shown_ns is not None and not (led and replica.had == "no"):
             yield Event(time_ns=replica.shown_ns, who=replica.broker, what=replica.had_why)
         if replica.cut_at is not None:
             what = f"cut its log off from {replica.cut_at:,} on"
             yield Event(time_ns=replica.cut_ns, who=replica.broker, what=what)
 
 
-def _end(story: Story) -> Iterator[Event]:
+def _end_events(story: Story) -> Iterator[Event]:
     words = {"yes": "has {it}", "no": "does not have {it}", "unknown": "not known"}
     many = words | {"yes": "have {it}", "no": "do not have {it}"}
     replicas = sorted(story.facts.replicas, key=lambda replica: (replica.now, replica.now_why))

@@ -1,11 +1,11 @@
-"""A story as one sentence. What is not known is said to be not known.
+"""A story as one sentence, which also says what is not known.
 
 Offset 2,504 of partition 0 was acknowledged by kafka1 at 30.412 s, written with epoch 2; no
 consumer was given it; kafka2 and kafka3 did not have it (their logs ended at 2,504); kafka1 was
 killed between 30.413 s and 30.601 s; kafka2 led with epoch 3 from log end 2,504 at 33.101 s; kafka1
 cut its log off from 2,504 on at 34.601 s; no replica has it now.
 
-A fault hits somewhere between the order and its proof, so both are told.
+A fault takes effect between its injection and its proof, so the sentence has both times.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ SAID_FAULTS = 4
 
 
 def sentence(story: Story, clock: Clock) -> str:
-    """The whole of it."""
-    parts = [*(_gone(story, clock) if story.gone else _twice(story, clock))]
-    text = "; ".join(parts)
+    """The story in one sentence."""
+    text = "; ".join((_loss_parts if story.gone else _double_parts)(story, clock))
     return f"{text[:1].upper()}{text[1:]}."
 
 
@@ -33,23 +32,23 @@ def names(many: Sequence[str]) -> str:
 # Of records that are not where they were acknowledged
 
 
-def _gone(story: Story, clock: Clock) -> Iterator[str]:
-    yield _torn(story, clock) if story.facts.anomaly == "torn" else _acked(story, clock)
-    yield from _given(story)
+def _loss_parts(story: Story, clock: Clock) -> Iterator[str]:
+    yield _torn_send(story, clock) if story.facts.anomaly == "torn" else _ack(story, clock)
+    yield from _deliveries(story)
     yield from _holders(story)
     yield from _faults(story, clock)
     yield _election(story, clock)
-    yield from _cuts(story, clock)
+    yield from _truncations(story, clock)
     if story.was_read or story.facts.outcome in ("acked_elsewhere", "other_partition"):
         yield _elsewhere(story)
     else:
-        yield from _now(story)
+        yield from _holders_now(story)
     if story.facts.replaced:
-        yield _instead(story)
+        yield _replacement(story)
 
 
-def _torn(story: Story, clock: Clock) -> str:
-    """Of a transaction of which nobody knows how it ended: others of it prove that it did."""
+def _torn_send(story: Story, clock: Clock) -> str:
+    """Records without an answer to their commit, which other records of the transaction prove."""
     one, span = story.one, story.span
     many = "one record" if one else f"{span.records:,} records"
     sent = ""
@@ -63,26 +62,26 @@ def _torn(story: Story, clock: Clock) -> str:
     )
 
 
-def _acked(story: Story, clock: Clock) -> str:
+def _ack(story: Story, clock: Clock) -> str:
     facts, span = story.facts, story.span
     where = f"{place(story)} of partition {facts.partition}"
     if span.acked_ns is None:
         return f"two records were seen at {where}; when one was acknowledged there is not known"
     when = _when(*span.acked_ns, clock)
     if story.was_read:
-        return _read(story, where, when)
+        return _delivery(story, where, when)
     was = "was" if story.one else "were"
     if facts.certain:
         by = facts.leader or "a leader whose name nothing tells"
         return f"{where} {was} acknowledged by {by} {when}, written with epoch {facts.epoch}"
     acked = f"{where} {was} acknowledged {when}"
-    if not story.leader_is_told:
+    if not story.leader_was_asked:
         return f"{acked}; by whom is not known"
-    return f"{acked}, {_shown(story)}; by whom is not known for certain"
+    return f"{acked}, {_leader_shown(story)}; by whom is not known for certain"
 
 
-def _read(story: Story, where: str, when: str) -> str:
-    """Of records that were given to somebody where the final read does not have them."""
+def _delivery(story: Story, where: str, when: str) -> str:
+    """A read of records at a place where the final read does not have them."""
     facts = story.facts
     given = (
         f"{'a consumer was' if story.one else 'consumers were'} given what was at {where} {when}"
@@ -90,10 +89,10 @@ def _read(story: Story, where: str, when: str) -> str:
     if facts.certain:
         by = f" by {facts.leader}" if facts.leader else ""
         return f"{given}, written with epoch {facts.epoch}{by}"
-    return f"{given}, {_shown(story)}; who wrote {story.it} is not known for certain"
+    return f"{given}, {_leader_shown(story)}; who wrote {story.it} is not known for certain"
 
 
-def _shown(story: Story) -> str:
+def _leader_shown(story: Story) -> str:
     facts = story.facts
     shown = "no leader" if facts.leader is None else facts.leader
     epoch = "" if facts.epoch is None else f" with epoch {facts.epoch}"
@@ -106,8 +105,8 @@ def _when(first_ns: int, last_ns: int, clock: Clock) -> str:
     return f"at {first}" if first == last else f"from {first} to {last}"
 
 
-def _given(story: Story) -> Iterator[str]:
-    """Whether anybody had read what is lost."""
+def _deliveries(story: Story) -> Iterator[str]:
+    """Whether a consumer had read what is lost."""
     if story.facts.anomaly != "lost":
         return
     if not story.span.delivered:
@@ -119,14 +118,13 @@ def _given(story: Story) -> Iterator[str]:
 
 
 def _holders(story: Story) -> Iterator[str]:
-    """Who else had it, who had not, and of whom that is not known."""
-    others = [r for r in story.facts.replicas if not _acknowledged(r, story)]
+    """Which other brokers had it, did not have it, and of which that is not known."""
+    others = [r for r in story.facts.replicas if not _wrote(r, story)]
     had, lacked, unknown = ([r for r in others if r.had == known] for known in _KNOWN)
     if had:
-        alone = not story.facts.certain
-        yield f"{_brokers(had)} had {story.it}{'' if alone else ' too'}"
+        yield f"{_brokers(had)} had {story.it}{' too' if story.facts.certain else ''}"
     if lacked:
-        yield f"{_brokers(lacked)} did not have {story.it}{_ended(lacked)}"
+        yield f"{_brokers(lacked)} did not have {story.it}{_log_ends(lacked)}"
     if len(unknown) == len(story.facts.replicas):
         yield f"in whose logs {'it was' if story.one else 'they were'} is not known"
     elif unknown:
@@ -136,12 +134,12 @@ def _holders(story: Story) -> Iterator[str]:
 _KNOWN = ("yes", "no", "unknown")
 
 
-def _acknowledged(replica: Replica, story: Story) -> bool:
+def _wrote(replica: Replica, story: Story) -> bool:
     return story.facts.certain and replica.broker == story.facts.leader
 
 
-def _ended(lacked: Sequence[Replica]) -> str:
-    """Where the logs of those ended that had not got so far."""
+def _log_ends(lacked: Sequence[Replica]) -> str:
+    """Where the logs of brokers without the records ended."""
     ends = sorted({replica.log_end for replica in lacked if replica.log_end is not None})
     if not ends or any(replica.log_end is None for replica in lacked):
         return ""
@@ -181,28 +179,28 @@ def _election(story: Story, clock: Clock) -> str:
     )
 
 
-def _cuts(story: Story, clock: Clock) -> Iterator[str]:
+def _truncations(story: Story, clock: Clock) -> Iterator[str]:
     cut = [replica for replica in story.facts.replicas if replica.cut_at is not None]
-    for replica in sorted(cut, key=lambda each: each.cut_ns or 0):
+    for replica in sorted(cut, key=lambda replica: replica.cut_ns or 0):
         when = clock(replica.cut_ns)
         yield f"{replica.broker} cut its log off from {replica.cut_at:,} on at {when}"
 
 
-def _now(story: Story) -> Iterator[str]:
+def _holders_now(story: Story) -> Iterator[str]:
     replicas = story.facts.replicas
     has, lack, unknown = ([r for r in replicas if r.now == known] for known in _KNOWN)
     if has:
-        where = {each.now_why for each in has} if story.facts.replaced else set()
+        where = {replica.now_why for replica in has} if story.facts.replaced else set()
         there = f" {where.pop()} now" if len(where) == 1 and story.one else ""
         still = "" if there else "still "
-        yield f"{_brokers(has)} {still}{'has' if len(has) == 1 else 'have'} {story.it}{there}"
+        yield f"{_brokers(has)} {still}{_have(has)} {story.it}{there}"
     if lack and len(lack) == len(replicas):
         yield f"no replica has {story.it} now"
     elif lack:
         yield f"{_brokers(lack)} {_has_not(lack)} {story.it} now"
     if unknown and len(unknown) == len(replicas):
-        found = "the final read did not find" if story.read else "the final read is incomplete"
-        rest = f"{found} {story.it}" if story.read else found
+        final_read = "the final read did not find" if story.read else "the final read is incomplete"
+        rest = f"{final_read} {story.it}" if story.read else final_read
         yield f"which replica has {story.it} now is not known, and {rest}"
     elif unknown:
         yield f"whether {_brokers(unknown)} {_have(unknown)} {story.it} now is not known"
@@ -220,7 +218,7 @@ def _elsewhere(story: Story) -> str:
     return f"{is_} {there or 'in another partition'} now{by}"
 
 
-def _instead(story: Story) -> str:
+def _replacement(story: Story) -> str:
     copy = story.facts.copies[0] if story.facts.copies else None
     value = story.subject.other_value
     what = f"value {value:,}" if story.one and value is not None else "other records"
@@ -234,21 +232,21 @@ def _instead(story: Story) -> str:
 # Of records that are in the log twice, or in another order
 
 
-def _twice(story: Story, clock: Clock) -> Iterator[str]:
+def _double_parts(story: Story, clock: Clock) -> Iterator[str]:
     facts, span = story.facts, story.span
     first, second = facts.copies
     one = story.one
     many = "one record" if one else f"{span.records:,} records"
     where = f"{many} of partition {facts.partition}"
-    there = f"{_at(story)}{_written(first)}"
+    there = f"{_at(story)}{_epoch_of(first)}"
     if facts.anomaly == "duplicate":
         is_ = "is" if one else "are"
-        yield f"{where} {is_} in the log twice: {there}, and {_other(story)}{_written(second)}"
+        yield f"{where} {is_} in the log twice: {there}, and {_other(story)}{_epoch_of(second)}"
     else:
         later = "one that its client sent later" if one else "ones that their client sent later"
         lies = f"{'lies' if one else 'lie'} behind {later}"
         before = f"the other one {_other(story)}" if one else "the other ones before them"
-        yield f"{where} {lies}: {there}, {before}{_written(second)}"
+        yield f"{where} {lies}: {there}, {before}{_epoch_of(second)}"
     if span.sent_ns is not None:
         sent = _when(*span.sent_ns, clock)
         acked = "never acknowledged"
@@ -259,7 +257,7 @@ def _twice(story: Story, clock: Clock) -> Iterator[str]:
     yield from _faults(story, clock)
     if facts.election is not None:
         yield _election(story, clock)
-    yield from _where(story)
+    yield from _holders_of_both(story)
 
 
 def _at(story: Story) -> str:
@@ -278,13 +276,13 @@ def _other(story: Story) -> str:
     return f"{there} of partition {story.subject.other_partition}"
 
 
-def _written(copy: Copy) -> str:
+def _epoch_of(copy: Copy) -> str:
     if copy.epoch is None:
         return ", written in an epoch that is not known"
     return f", written with epoch {copy.epoch}" + (f" by {copy.leader}" if copy.leader else "")
 
 
-def _where(story: Story) -> Iterator[str]:
+def _holders_of_both(story: Story) -> Iterator[str]:
     both = "both" if story.facts.anomaly == "duplicate" else "all"
     replicas = story.facts.replicas
     for known, words in (

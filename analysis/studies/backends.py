@@ -3,9 +3,9 @@
     python -m analysis.studies.backends docs/backends.toml     writes backends.md beside it
 
 Pure: campaign file + data file -> text. One row a scenario, one column a backend. Two backends
-*differ* in a measure where their ranges do not touch; with three runs each that happens by chance
-in one of ten comparisons (2 of the 20 ways in which six values can fall to two), so such a sentence
-asks for a look, and proves nothing. Gaps that differ by less than half a second are left out.
+*differ* in a measure where their ranges do not touch. With three runs each that happens by chance
+in one of ten comparisons (2 of the 20 ways to part six values), so such a sentence proves nothing.
+Gaps that differ by less than half a second are left out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.studies.beside import beside
-from analysis.studies.cells.experiments import several
+from analysis.studies.cells.experiments import differing_parts
 from analysis.studies.cells.shares import CALM_PERCENT, calm, checked, kafkas, middle, some_runs
 from analysis.studies.pages import template, write_page
 from harness.model.campaigns.ledger import LedgerError, Lines
@@ -28,12 +28,12 @@ GAP_S = 0.5  # a difference of gaps that is worth a sentence
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """What the page says of each cell on each backend; `of` reads it from a checked run's line."""
+    """A number that the page has of each cell on each backend."""
 
     title: str
     key: str
     digits: int = 0
-    least: float = 0.0  # medians nearer than this do not differ
+    least: float = 0.0  # the least difference of medians
 
     def of(self, line: Line) -> float:
         """Its value in one run."""
@@ -42,9 +42,9 @@ class Measure:
         return int(line["anomalies"][self.key])
 
     def values(self, runs: Sequence[Line]) -> list[float]:
-        """Its values in the checked runs; a gap's in those that are calm."""
-        told = checked(runs)
-        return [self.of(line) for line in (calm(told) if self.key == "gap" else told)]
+        """Its values in the checked runs; gaps only of calm ones."""
+        lines = checked(runs)
+        return [self.of(line) for line in (calm(lines) if self.key == "gap" else lines)]
 
 
 MEASURES = (
@@ -60,30 +60,30 @@ def name_of(cell: Mapping[str, Any]) -> str:
 
 
 def runs_of(lines: Sequence[Line], cell: Mapping[str, Any], backend: str) -> list[Line]:
-    """The runs of a cell on a backend. Raises LedgerError where they are of several experiments:
-    then what differs between backends may be what these differ in."""
-    mine = [
+    """The runs of a cell on a backend. Raises LedgerError if they are of several experiments, whose
+    difference could look like the backends'."""
+    runs = [
         line
         for line in lines
         if line["cell"] == name_of(cell) and line.get("backend", "local") == backend
     ]
-    if found := several(mine):
+    if experiments := differing_parts(runs):
         raise LedgerError(
             f"the runs of {name_of(cell)} on {backend} are of several experiments: "
-            f"{'; '.join(found)}: let lines of event superseded say which count no more"
+            f"{'; '.join(experiments)}: let lines of event superseded say which count no more"
         )
-    return mine
+    return runs
 
 
-def demanded(runs: Sequence[Line]) -> str:
-    """How many of the runs were as demanded: `3 of 3`."""
+def valid_runs(runs: Sequence[Line]) -> str:
+    """How many of the runs are valid: `3 of 3`."""
     valid = sum(line.get("verdict") == "valid" for line in runs)
     return f"{valid} of {len(runs)}" if runs else "—"
 
 
-def measured(measure: Measure, runs: Sequence[Line]) -> str:
-    """The median and the extremes of the checked runs; one number where all are the same. Gaps of
-    the calm ones, with their number where some are not."""
+def middle_of(measure: Measure, runs: Sequence[Line]) -> str:
+    """Median and extremes over the checked runs, or one number where all agree. For gaps: over the
+    calm runs, with their number where some are not calm."""
     values = measure.values(runs)
     return middle(values, measure.digits or None) + some_runs(len(values), len(checked(runs)))
 
@@ -91,8 +91,8 @@ def measured(measure: Measure, runs: Sequence[Line]) -> str:
 def differences(campaign: Mapping[str, Any], lines: Sequence[Line]) -> list[str]:
     """A sentence for each measure of a cell in which two backends differ."""
     return [
-        f"`{name_of(cell)}`, {measure.title.lower()}: {one} {measured(measure, runs[one])}, "
-        f"{other} {measured(measure, runs[other])}."
+        f"`{name_of(cell)}`, {measure.title.lower()}: {one} {middle_of(measure, runs[one])}, "
+        f"{other} {middle_of(measure, runs[other])}."
         for cell in campaign["cells"]
         for runs in [{name: runs_of(lines, cell, name) for name in campaign["backends"]}]
         for measure in MEASURES
@@ -102,8 +102,8 @@ def differences(campaign: Mapping[str, Any], lines: Sequence[Line]) -> list[str]
 
 
 def differ(measure: Measure, one: Sequence[Line], other: Sequence[Line]) -> bool:
-    """Whether the ranges do not touch, and the medians are worth telling apart; not of gaps that
-    only some runs have."""
+    """Whether the ranges do not touch and the medians differ enough; never for gaps that only some
+    runs have."""
     a, b = measure.values(one), measure.values(other)
     if (len(a), len(b)) != (len(checked(one)), len(checked(other))):
         return False
@@ -124,7 +124,7 @@ def unmet(lines: Sequence[Line]) -> list[str]:
 
 
 def hosts(campaign: Mapping[str, Any], lines: Sequence[Line]) -> list[str]:
-    """For each backend what ran there, and how busy the host was."""
+    """What ran on each backend, and how busy the host was."""
     described = []
     for backend in campaign["backends"]:
         own = [line for line in lines if line.get("backend", "local") == backend]
@@ -148,20 +148,18 @@ def _pressure(line: Line) -> float | None:
     return None if value is None else float(value)
 
 
-def render(campaign: Mapping[str, Any], told: Lines) -> str:
+def render(campaign: Mapping[str, Any], ledger: Lines) -> str:
     """The whole page."""
-    lines = told.standing
+    lines = ledger.standing
     columns = campaign["backends"]
-    runs = {name_of(c): [runs_of(lines, c, name) for name in columns] for c in campaign["cells"]}
+    rows = {name_of(c): [runs_of(lines, c, name) for name in columns] for c in campaign["cells"]}
     return template("backends.md.j2").render(
         backends=columns,
         cells=[{**cell, "name": name_of(cell)} for cell in campaign["cells"]],
-        demanded={name: [demanded(each) for each in own] for name, own in runs.items()},
+        demanded={name: [valid_runs(runs) for runs in row] for name, row in rows.items()},
         tables={
-            measure.title: {
-                name: [measured(measure, each) for each in own] for name, own in runs.items()
-            }
-            for measure in MEASURES
+            m.title: {name: [middle_of(m, runs) for runs in row] for name, row in rows.items()}
+            for m in MEASURES
         },
         settings={name_of(c): _settings(c) for c in campaign["cells"]},
         differences=differences(campaign, lines),
@@ -170,7 +168,7 @@ def render(campaign: Mapping[str, Any], told: Lines) -> str:
         hosts=hosts(campaign, lines),
         seed=campaign["seed"],
         calm=f"{CALM_PERCENT:.0f} %",
-        beside=beside(told),
+        beside=beside(ledger),
     )
 
 

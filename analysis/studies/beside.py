@@ -1,7 +1,5 @@
-"""What a ledger has beside the runs that a page's tables are made of, cell by cell.
-
-A page that says nothing of these is one whose numbers were chosen.
-"""
+"""The runs of a ledger that a page's tables leave out, cell by cell: the page names them, so that
+its numbers were not chosen."""
 
 from __future__ import annotations
 
@@ -16,38 +14,38 @@ UNKNOWN = "unknown"
 FAILED = 255
 
 
-def beside(told: Lines) -> list[Mapping[str, str]]:
-    """A row for each cell and backend with a run that counts no more, came to no verdict or to
-    nothing: {cell, backend, counted, superseded, unknown, failed, interrupted, without_cluster,
+def beside(ledger: Lines) -> list[Mapping[str, str]]:
+    """A row for each cell and backend with a superseded run, or one without verdict or result:
+    {cell, backend, counted, superseded, unknown, failed, interrupted, without_cluster,
     reasons}."""
-    aside = told.superseded
+    aside = ledger.superseded
     sorts: Mapping[str, Iterable[Line]] = {
         "superseded": aside,
-        "unknown": (line for line in told.standing if line.get("verdict") == UNKNOWN),
-        "failed": (line for line in told.standing if line.get("exit") == FAILED),
-        "interrupted": told.interrupted,
-        "without_cluster": told.without_cluster,
+        "unknown": (line for line in ledger.standing if line.get("verdict") == UNKNOWN),
+        "failed": (line for line in ledger.standing if line.get("exit") == FAILED),
+        "interrupted": ledger.interrupted,
+        "without_cluster": ledger.without_cluster,
     }
     counts = {sort: Counter(map(_place, lines)) for sort, lines in sorts.items()}
-    counted = Counter(map(_place, told.standing))
-    places = dict.fromkeys(place for each in counts.values() for place in each)
+    counted = Counter(map(_place, ledger.standing))
+    places = dict.fromkeys(place for counter in counts.values() for place in counter)
     return [
         {
             "cell": place[0],
             "backend": place[1],
             "counted": str(counted[place]),
-            **{sort: str(each[place]) for sort, each in counts.items()},
-            "superseded": _verdicts([each for each in aside if _place(each) == place]),
-            "reasons": "; ".join(_reasons(told, place)),
+            **{sort: str(counter[place]) for sort, counter in counts.items()},
+            "superseded": _verdicts([line for line in aside if _place(line) == place]),
+            "reasons": "; ".join(_reasons(ledger, place)),
         }
         for place in places
     ]
 
 
-def require_one_configuration(data: Path, told: Lines) -> None:
-    """Raise LedgerError where runs that count for one cell put different things to the test."""
+def require_one_configuration(data: Path, ledger: Lines) -> None:
+    """Raise LedgerError where runs that count for one cell have different configurations."""
     seen: dict[str, str] = {}
-    for line in told.standing:
+    for line in ledger.standing:
         digest = line.get("configuration")
         if digest is not None and seen.setdefault(line["cell"], digest) != digest:
             raise LedgerError(
@@ -68,7 +66,7 @@ def _verdicts(lines: Sequence[Line]) -> str:
     return ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) or "0"
 
 
-def _reasons(told: Lines, place: tuple[str, str]) -> Sequence[str]:
+def _reasons(ledger: Lines, place: tuple[str, str]) -> Sequence[str]:
     """Why runs of a cell count no more, each reason once."""
-    whose = {name: why for name, why in told.reasons.items() if name[:2] == place}
+    whose = {name: why for name, why in ledger.reasons.items() if name[:2] == place}
     return list(dict.fromkeys(whose.values()))

@@ -1,8 +1,8 @@
 """The claims of the study, a row each: what the runs of a claim's cell came to.
 
-A claim has its newest runs: those whose lines have a digest of what was put to the test, and the
-older ones where there are no others, which its row says. Older ones that have been followed by
-newer ones are `aside`. So each run is in one row.
+A claim has its newest runs: those whose lines have a digest of their configuration or, if there are
+none, the older ones, which its row says. Older runs beside newer ones are `aside`. So each run is
+in one row.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from analysis.studies.pages import lean_table
 from harness.model.campaigns.ledger import has_digest
 from harness.model.campaigns.ledger_line import Line
 
-# Anomalies that have a column of their own, those of which the study claims nothing, and what
-# becomes of records that are lost, which has a table of its own.
+# Anomalies with a column of their own, those of which the study claims nothing, and those of lost
+# records, which have a table of their own.
 COLUMNS: Final = frozenset({"lost", "duplicate"})
 NOT_CLAIMED: Final = frozenset({"unseen", "phantom", "stale-read"})
 AFTERWARDS: Final = ("vanished", "inconsistent-offset", "diverged")
 OTHERS: Final = tuple(name for name in NAMES if name not in COLUMNS | NOT_CLAIMED)
-# The part whose runs have one fault each: shares of them are rates of the fault.
+# The part whose runs have one fault each, so that shares are rates of the fault.
 RATES_PART: Final = "One kill a run"
 ONLY_OLDER: Final = "Only older runs."
 
@@ -63,7 +63,7 @@ DID: Final = {
     "faults": "faults",
     "pressure": "waited for a CPU",
 }
-# What a table says once, above it, where all of its rows agree.
+# What stands once above a table whose rows all agree.
 SAID: Final[Mapping[str, tuple[str | None, str]]] = {
     "lost": ("0", "No acknowledged record was lost."),
     "duplicates": ("0", "No record was in the log twice."),
@@ -75,13 +75,13 @@ SAID: Final[Mapping[str, tuple[str | None, str]]] = {
 
 Cell = Mapping[str, Any]
 Runs = tuple[Cell, Sequence[Line]]
-Told = dict[str, str]
+TableRow = dict[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """A cell of the campaign with its runs that count, of one experiment; `of` which, where the
-    cell has runs of several."""
+    """A cell of the campaign with its runs that count, of one experiment; `of` names it, where the
+    cell has several."""
 
     cell: Cell
     of: str = ""
@@ -110,16 +110,16 @@ def is_older(lines: Sequence[Line]) -> bool:
 
 
 def claims(campaign: Cell, lines: Sequence[Line]) -> list[Claim]:
-    """Of each cell of a campaign, and of each experiment that its newest runs are of."""
-    told = []
+    """A claim for each cell of a campaign and each experiment of its newest runs."""
+    made = []
     for cell in campaign["cells"]:
         newer, older = by_age([line for line in lines if line["cell"] == name_of(cell)])
         parts = by_experiment(newer or older) or {"": []}
-        for number, (experiment, mine) in enumerate(parts.items()):
+        for number, (experiment, runs) in enumerate(parts.items()):
             aside = older if newer and not number else []
             of = experiment if len(parts) > 1 else ""
-            told.append(Claim(cell=cell, of=of, newest=mine, aside=aside))
-    return told
+            made.append(Claim(cell=cell, of=of, newest=runs, aside=aside))
+    return made
 
 
 def name_of(cell: Cell) -> str:
@@ -128,24 +128,24 @@ def name_of(cell: Cell) -> str:
 
 
 def label(cell: Cell, lines: Sequence[Line]) -> str:
-    """Its name in a table that has older runs beside newer ones."""
+    """A cell's name in a table of older and newer runs."""
     return f"`{name_of(cell)}`{', older' if is_older(lines) else ''}"
 
 
-def row(cell: Cell, lines: Sequence[Line]) -> Told:
-    """What a cell's runs came to, by the columns of the tables: shares with their intervals, and of
-    everything else the median and the extremes over the runs. Times are of calm runs."""
+def row(cell: Cell, lines: Sequence[Line]) -> TableRow:
+    """A cell's runs, by the columns of the tables: shares with their intervals, of other numbers
+    the median and the extremes. Times are of calm runs."""
     seen = checked(lines)
     lost, duplicates = counts(seen, "lost"), counts(seen, "duplicate")
     verdicts = [line.get("verdict") or "not checked" for line in lines]
-    others = {name: told for name in OTHERS if (told := _beside(seen, name))}
+    others = {name: text for name in OTHERS if (text := _beside(seen, name))}
     return {
         "cell": f"`{name_of(cell)}`",
         "claim": cell.get("claim", ""),
         "runs": str(len(lines)),
         "met": share([verdict == "valid" for verdict in verdicts]) if lines else "—",
-        "others": _listed(others),
-        "beside": _listed({name: others[name] for name in others if name not in AFTERWARDS}),
+        "others": _in_words(others),
+        "beside": _in_words({name: others[name] for name in others if name not in AFTERWARDS}),
         **{name: others.get(name, "0") for name in AFTERWARDS},
         "doubtful": share([line.get("indeterminate", 0) > 0 for line in seen]) if seen else "—",
         "verdicts": ", ".join(f"{verdicts.count(v)} {v}" for v in sorted(set(verdicts))) or "—",
@@ -162,33 +162,32 @@ def row(cell: Cell, lines: Sequence[Line]) -> Told:
 
 
 def _beside(seen: Sequence[Line], anomaly: str) -> str | None:
-    """How often an anomaly was seen, of the runs whose check knew it; None: never."""
+    """How often an anomaly was seen in the runs whose check knew it; None: never."""
     judged = [line["anomalies"][anomaly] for line in seen if anomaly in line["anomalies"]]
     if not any(judged):
         return None
     return middle(judged) + some_runs(len(judged), len(seen))
 
 
-def table_of(told: Sequence[Claim]) -> str:
-    """The table of a part's claims. Whether they have only older runs, and what else all of them
-    have in common, is said above it."""
-    all_older = all(claim.only_older for claim in told)
-    rows = [row(claim.cell, claim.newest) for claim in told]
-    for claim, each in zip(told, rows, strict=True):
-        each["claim"] += f" ({claim.of})" if claim.of else ""
+def table_of(shown: Sequence[Claim]) -> str:
+    """The table of a part's claims, below a sentence on what all of them have in common."""
+    all_older = all(claim.only_older for claim in shown)
+    rows = [row(claim.cell, claim.newest) for claim in shown]
+    for claim, cells in zip(shown, rows, strict=True):
+        cells["claim"] += f" ({claim.of})" if claim.of else ""
         if claim.only_older and not all_older:
-            each["claim"] += f". *{ONLY_OLDER}*"
-    columns = RATES if told[0].part in ("", RATES_PART) else CLAIMS
-    found = lean_table(columns, rows, SAID)
-    return f"{ONLY_OLDER}\n{'' if found[0] != '|' else chr(10)}{found}" if all_older else found
+            cells["claim"] += f". *{ONLY_OLDER}*"
+    columns = RATES if shown[0].part in ("", RATES_PART) else CLAIMS
+    table = lean_table(columns, rows, SAID)
+    return f"{ONLY_OLDER}\n{'' if table[0] != '|' else chr(10)}{table}" if all_older else table
 
 
-def unfinished(told: Sequence[Claim]) -> list[str]:
-    """The cells that want more runs, each with how many it has: `c` (1 of 2)."""
+def unfinished(shown: Sequence[Claim]) -> list[str]:
+    """The cells that need more runs, with how many they have: `c` (1 of 2)."""
     return [
-        f"`{name_of(each.cell)}` ({len(each.newest)} of {each.cell['repeats']})"
-        for each in told
-        if len(each.newest) < each.cell["repeats"] and not each.only_older
+        f"`{name_of(claim.cell)}` ({len(claim.newest)} of {claim.cell['repeats']})"
+        for claim in shown
+        if len(claim.newest) < claim.cell["repeats"] and not claim.only_older
     ]
 
 
@@ -196,5 +195,5 @@ def _of_acked(seen: Sequence[Line]) -> str:
     return f" of {statistics.median(line['acked'] for line in seen):,.0f}" if seen else ""
 
 
-def _listed(found: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} {numbers}" for name, numbers in found.items()) or "—"
+def _in_words(numbers_of: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {seen}" for name, seen in numbers_of.items()) or "—"

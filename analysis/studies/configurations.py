@@ -2,8 +2,8 @@
 
     python -m analysis.studies.configurations docs/configurations.toml  writes .md and .svg
 
-Pure: campaign file + ledger -> text. Nothing is derived of a configuration but what
-docs/promises.md derives, which stands beside what was seen.
+Pure: campaign file + ledger -> text. Beside what was seen stands what docs/promises.md derives of
+each configuration.
 """
 
 from __future__ import annotations
@@ -61,45 +61,44 @@ COLOURS: Final = {
 }
 
 
-def render(campaign: Mapping[str, Any], told: Lines) -> str:
+def render(campaign: Mapping[str, Any], ledger: Lines) -> str:
     """The whole page."""
-    cells = measured(campaign, told.standing)
+    lines = ledger.standing
+    cells = measured(campaign, lines)
     groups = _groups(cells)
     begun = [group for group in groups if _begun(group)]
     promises, promised = _promises(cells)
-    spread = Spread.of(cells, told)
-    together = pools(Campaign.model_validate(campaign), told)
+    spread = Spread.of(cells, ledger)
+    together = pools(Campaign.model_validate(campaign), ledger)
     return template("configurations.md.j2").render(
         cells=cells,
         faults={group[0].scenario: FAULTS.get(group[0].scenario, "") for group in groups},
-        one_table=[(_new(group, begun[0]), _table(group, spread)) for group in _alike(begun)],
-        pooled=_pooled(together, spread),
-        reasons={each.pool.name: each.pool.reason for each in together},
+        one_table=[(_new(group, begun[0]), _table(group, spread)) for group in _by_axes(begun)],
+        pooled=_pools_table(together, spread),
+        reasons={pooled.pool.name: pooled.pool.reason for pooled in together},
         spread=spread.table(together),
-        sittings=spread.sittings(told.standing, together),
+        sittings=spread.sittings(lines, together),
         hosts=spread.made_in.hosts,
         few=FEW,
         tables=[(group[0].scenario, _heading(group, groups), _more(group)) for group in begun],
         not_begun=[(group[0].scenario, group) for group in groups if not _begun(group)],
-        differences=markdown_table(DIFFERS, found)
-        if (found := list(differences(cells, spread)))
-        else "",
+        differences=_differences(cells, spread),
         promises=promises,
         promised=promised,
         of={cell.key: spread.row(cell) for cell in cells if cell.lines},
         calm=f"{CALM_PERCENT:.0f} %",
-        versions=", ".join(kafkas(told.standing)),
+        versions=", ".join(kafkas(lines)),
         missing=[c for c in cells if len(c.lines) < c.wanted],
-        beside=beside(told),
+        beside=beside(ledger),
     )
 
 
-def figure(campaign: Mapping[str, Any], told: Lines) -> str:
-    """The picture on top: for each cell a bar of its runs' positions."""
+def figure(campaign: Mapping[str, Any], ledger: Lines) -> str:
+    """The picture on top: a bar of each cell's runs by position."""
     bars = [
         {"scenario": cell.scenario, "label": cell.label, "runs": len(cell.lines)}
         | {"parts": _parts(positions(cell.lines), len(cell.lines))}
-        for group in _groups(measured(campaign, told.standing))
+        for group in _groups(measured(campaign, ledger.standing))
         if _begun(group)
         for cell in group
     ]
@@ -107,7 +106,7 @@ def figure(campaign: Mapping[str, Any], told: Lines) -> str:
 
 
 def _groups(cells: Sequence[Measured]) -> list[list[Measured]]:
-    """The cells that stand in one table: of one scenario, by the same settings."""
+    """The cells of each table: of one scenario, varying the same settings."""
     groups: dict[tuple[str, ...], list[Measured]] = {}
     for cell in cells:
         groups.setdefault((cell.scenario, *cell.settings), []).append(cell)
@@ -115,14 +114,14 @@ def _groups(cells: Sequence[Measured]) -> list[list[Measured]]:
 
 
 def _heading(group: Sequence[Measured], groups: Sequence[Sequence[Measured]]) -> str:
-    """What tells a table from an earlier one of the same scenario: the settings that are new."""
-    first = next(each for each in groups if each[0].scenario == group[0].scenario)
+    """The settings that an earlier table of the same scenario lacks."""
+    first = next(other for other in groups if other[0].scenario == group[0].scenario)
     new = _new(group, first)
     return f": {new}" if new else ""
 
 
 def _new(group: Sequence[Measured], first: Sequence[Measured]) -> str:
-    """The settings of a table that the first one has not."""
+    """The settings of a table that the first one lacks."""
     return ", ".join(short(key) for key in group[0].settings if key not in first[0].settings)
 
 
@@ -130,54 +129,54 @@ def _begun(group: Sequence[Measured]) -> bool:
     return any(cell.lines for cell in group)
 
 
-def _parts(found: Mapping[str, int], runs: int) -> list[dict[str, Any]]:
+def _parts(runs_of: Mapping[str, int], runs: int) -> list[dict[str, Any]]:
     """The parts of a bar, as shares of its width from the left."""
     begins, parts = 0.0, []
     for name in POSITIONS:
-        if name in found:
-            width = found[name] / runs
-            parts.append({"name": name, "runs": found[name], "at": begins, "width": width})
+        if name in runs_of:
+            width = runs_of[name] / runs
+            parts.append({"name": name, "runs": runs_of[name], "at": begins, "width": width})
             begins += width
     return parts
 
 
-def _alike(groups: Sequence[Sequence[Measured]]) -> list[list[Measured]]:
-    """The cells of these groups that vary the same settings, whatever breaks."""
-    alike: dict[tuple[str, ...], list[Measured]] = {}
+def _by_axes(groups: Sequence[Sequence[Measured]]) -> list[list[Measured]]:
+    """The cells of these groups that vary the same settings, of any scenario."""
+    by_axes: dict[tuple[str, ...], list[Measured]] = {}
     for group in groups:
-        alike.setdefault(tuple(group[0].settings), []).extend(group)
-    return list(alike.values())
+        by_axes.setdefault(tuple(group[0].settings), []).extend(group)
+    return list(by_axes.values())
 
 
 def _rows(
-    cells: Sequence[Measured], heads: Mapping[str, str], told: Sequence[Mapping[str, str]]
+    cells: Sequence[Measured], heads: Mapping[str, str], columns: Sequence[Mapping[str, str]]
 ) -> str:
-    """A table of cells that vary the same settings: what breaks, the settings, and what is told."""
+    """A table of cells that vary the same settings: what breaks, the settings, and more columns."""
     axes = {key: short(key) for key in cells[0].settings}
     rows: list[dict[str, str]] = []
-    for cell, each in zip(cells, told, strict=True):
+    for cell, row in zip(cells, columns, strict=True):
         settings = {key: kafka_text(value) for key, value in cell.settings.items()}
-        rows.append({"scenario": cell.scenario, **settings, **each})
+        rows.append({"scenario": cell.scenario, **settings, **row})
     return lean_table({"scenario": "what breaks", **axes, **heads}, rows, ONCE)
 
 
 def _table(cells: Sequence[Measured], spread: Spread) -> str:
-    """What the runs did. A cell without runs is of no experiment, and makes no column for it."""
+    """What the runs did. A cell without runs has no experiment, and needs no column for it."""
     rows = [spread.row(cell) for cell in cells]
-    of = {each["experiment"] for each in rows if each["experiment"]}
-    for each in rows:
-        each["experiment"] = each["experiment"] or ("—" if len(of) > 1 else next(iter(of), "—"))
+    of = {row["experiment"] for row in rows if row["experiment"]}
+    for row in rows:
+        row["experiment"] = row["experiment"] or ("—" if len(of) > 1 else next(iter(of), "—"))
     return _rows(cells, HEADS, rows)
 
 
-def _pooled(together: Sequence[Pooled], spread: Spread) -> str:
+def _pools_table(together: Sequence[Pooled], spread: Spread) -> str:
     """What the runs of cells that are one experiment did."""
-    rows = [{"experiment": each.experiment} | each.row(spread.made_in) for each in together]
+    rows = [{"experiment": pool.experiment} | pool.row(spread.made_in) for pool in together]
     return lean_table({"experiment": "of", **POOLED}, rows, ONCE)
 
 
 def _more(cells: Sequence[Measured]) -> str:
-    """What else they show: how the time without acks splits, and what consumers saw."""
+    """How the time without acks splits, and what consumers saw."""
     return markdown_table(
         [*map(short, cells[0].settings), *MORE_HEADS.values()],
         ([*map(kafka_text, cell.settings.values()), *more(cell.lines).values()] for cell in cells),
@@ -191,12 +190,12 @@ DIFFERS: Final = (
 
 
 def _differences(cells: Sequence[Measured], spread: Spread) -> str:
-    found = list(differences(cells, spread))
-    return markdown_table(DIFFERS, found) if found else ""
+    rows = list(differences(cells, spread))
+    return markdown_table(DIFFERS, rows) if rows else ""
 
 
 def differences(cells: Sequence[Measured], spread: Spread) -> Iterator[list[str]]:
-    """What one setting changed, all others equal, by DIFFERS: only shares whose intervals do not
+    """What one setting changed, all others equal, by DIFFERS: shares whose intervals do not
     overlap."""
     pairs = (pair for group in _groups(cells) for pair in combinations(group, 2))
     for one, other in pairs:
@@ -212,44 +211,44 @@ def differences(cells: Sequence[Measured], spread: Spread) -> Iterator[list[str]
                 for cell in (one, other)
             ]
             if _apart(*both):
-                told = (
+                words_of = (
                     f"{next(in_words({changed[0]: cell.settings[changed[0]]}))}: "
                     f"{spread.made_in.affected(cell.lines, anomaly, factor)}"
                     for cell, (_, factor) in zip((one, other), both, strict=True)
                 )
-                yield [one.scenario, ", ".join(in_words(rest)), words, *told]
+                yield [one.scenario, ", ".join(in_words(rest)), words, *words_of]
 
 
 def _apart(*both: tuple[Sequence[int], float]) -> bool:
     """Whether the intervals of two shares, each with its dispersion, do not overlap."""
-    a, b = (wilson(sum(map(bool, each)), len(each), factor) for each, factor in both)
+    a, b = (wilson(sum(map(bool, runs)), len(runs), factor) for runs, factor in both)
     return a[1] < b[0] or b[1] < a[0]
 
 
 def _promises(cells: Sequence[Measured]) -> tuple[list[str], list[str]]:
-    """What docs/promises.md derives for the cells: its sentences, each once, and tables of what
-    they allow, by their numbers, beside what the runs saw."""
+    """The sentences of docs/promises.md for the cells, each once, and tables of what they allow,
+    by their numbers, beside what the runs saw."""
     sentences: list[str] = []
     tables = []
-    for group in _alike([[cell] for cell in cells if cell.checked]):
-        told = [
-            {anomaly: _promised(cell, anomaly, sentences) for anomaly in JUDGED} for cell in group
+    for group in _by_axes([[cell] for cell in cells if cell.checked]):
+        rows = [
+            {anomaly: _promise(cell, anomaly, sentences) for anomaly in JUDGED} for cell in group
         ]
-        tables.append(_rows(group, JUDGED, told))
+        tables.append(_rows(group, JUDGED, rows))
     return sentences, tables
 
 
-def _promised(cell: Measured, anomaly: str, sentences: list[str]) -> str:
-    """Whether an anomaly may be, by the promise of this number, and whether it was seen."""
-    told = [line["promises"][anomaly] for line in cell.checked]
-    runs = len(told)
-    may = sum(not each["forbidden"] for each in told)
+def _promise(cell: Measured, anomaly: str, sentences: list[str]) -> str:
+    """Whether a promise, by its number, allows an anomaly, and whether it was seen."""
+    promises = [line["promises"][anomaly] for line in cell.checked]
+    runs = len(promises)
+    may = sum(not promise["forbidden"] for promise in promises)
     seen = sum(map(bool, counts(cell.checked, anomaly)))
     broken = sum(
-        each["forbidden"] and line["anomalies"].get(anomaly, 0) > 0
-        for each, line in zip(told, cell.checked, strict=True)
+        promise["forbidden"] and line["anomalies"].get(anomaly, 0) > 0
+        for promise, line in zip(promises, cell.checked, strict=True)
     )
-    why = Counter(each["promise"] for each in told).most_common(1)[0][0]
+    why = Counter(promise["promise"] for promise in promises).most_common(1)[0][0]
     if why not in sentences:
         sentences.append(why)
     number = f"({sentences.index(why) + 1})"

@@ -2,8 +2,8 @@
 
     python -m analysis.studies.faq docs/study.toml     writes faq.md beside it
 
-The words are the template's; every number is the data's, so that none can be wrong or old. Pure:
-campaign and data -> text, as analysis.studies.study.
+Pure: campaign and data -> text. The template has the words, the data every number, so that none can
+be wrong or old.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from analysis.studies.study import gaps_of_faults
 from harness.model.campaigns.ledger import Lines
 from harness.model.campaigns.ledger_line import Line
 
-ENOUGH: Final = 5  # calm runs: the gap of fewer stands in study.md alone
+ENOUGH: Final = 5  # calm runs; study.md has the gaps of fewer
 HEADS = (
     "scenario",
     "runs",
@@ -53,9 +53,9 @@ class Measured:
         self._lines: dict[str, list[Line]] = {}
         self._all: dict[str, list[Line]] = {}
         for name, cell in self._cells.items():
-            self._all[name] = mine = [line for line in lines if line["cell"] == name]
-            if found := checked(settled(mine, cell["repeats"])):
-                self._lines[name] = found
+            self._all[name] = runs = [line for line in lines if line["cell"] == name]
+            if seen := checked(settled(runs, cell["repeats"])):
+                self._lines[name] = seen
         self.enough = ENOUGH
         self.versions = ", ".join(kafkas(lines))
 
@@ -64,20 +64,20 @@ class Measured:
         return markdown_table(HEADS, map(self._row, names))
 
     def _row(self, name: str) -> list[str]:
-        lines, known = self._lines[name], row(self._cells[name], self._lines[name])
+        lines, cells = self._lines[name], row(self._cells[name], self._lines[name])
         return [
             f"`{self._cells[name]['scenario']}`",
             str(len(lines)),
             share([line["verdict"] == "valid" for line in lines]),
-            known["lost"],
-            known["duplicates"],
-            known["others"],
+            cells["lost"],
+            cells["duplicates"],
+            cells["others"],
             _gap(lines, "produce"),
             _gap(lines, "consume"),
         ]
 
     def seen(self, anomaly: str, *names: str) -> str:
-        """How many of an anomaly their runs saw: `4 to 7`, or one number where all saw that."""
+        """How many of an anomaly their runs saw: `4 to 7`, or one number where all agree."""
         lines = [line for name in names for line in self._lines[name]]
         return _span([line["anomalies"].get(anomaly, 0) for line in lines])
 
@@ -86,22 +86,21 @@ class Measured:
         return f"{sum(len(self._lines[name]) for name in names)} runs"
 
     def failures(self, *names: str) -> dict[str, str]:
-        """The gaps of all failures of all their calm runs, older ones too, since the fault is the
-        same: the `median`, `least` and `most` in seconds, how many `failures`, in how many `runs`.
-        """
-        known = calm(checked([line for name in names for line in self._all[name]]))
-        gaps_s = [gap for line in known for gap in gaps_of_faults(line)]
+        """The gaps of all failures of their calm runs, older ones too: `median`, `least` and `most`
+        in seconds, how many `failures`, in how many `runs`."""
+        measured = calm(checked([line for name in names for line in self._all[name]]))
+        gaps_s = [gap for line in measured for gap in gaps_of_faults(line)]
         return {
             "median": f"{statistics.median(gaps_s):.2f}",
             "least": f"{min(gaps_s):.2f}",
             "most": f"{max(gaps_s):.2f}",
             "failures": str(len(gaps_s)),
-            "runs": str(len(known)),
+            "runs": str(len(measured)),
         }
 
 
 def _gap(lines: Sequence[Line], kind: str) -> str:
-    """The median of what calm runs show, where these are enough to say it."""
+    """The middle of the calm runs' gaps, if there are enough."""
     return middle_gap(lines, kind) if len(calm(lines)) >= ENOUGH else NOT_CALM
 
 
@@ -110,9 +109,9 @@ def _span(values: Sequence[int]) -> str:
     return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
-def render(campaign: Mapping[str, Any], told: Lines) -> str:
+def render(campaign: Mapping[str, Any], ledger: Lines) -> str:
     """The whole page."""
-    return template("faq.md.j2").render(measured=Measured(campaign, told.standing))
+    return template("faq.md.j2").render(measured=Measured(campaign, ledger.standing))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""docs/kraft.md: what the scenarios of KRaft came to on real clusters, from the runs' summaries.
+"""docs/kraft.md: what KRaft's scenarios came to on real clusters, from the runs' summaries.
 
     python -m analysis.studies.kraft docs/kraft.toml     writes kraft.md beside it
 
@@ -14,19 +14,19 @@ from analysis.studies.pages import template, write_page
 from harness.model.campaigns.ledger import Lines
 
 
-def render(campaign: Cell, told: Lines) -> str:
+def render(campaign: Cell, ledger: Lines) -> str:
     """The whole page."""
-    lines = told.standing
-    known = claims(campaign, lines)
-    parts = dict.fromkeys(claim.part for claim in known)
+    lines = ledger.standing
+    shown = claims(campaign, lines)
+    parts = dict.fromkeys(claim.part for claim in shown)
     return template("kraft.md.j2").render(
-        parts={part: table_of([each for each in known if each.part == part]) for part in parts},
-        unfinished=unfinished(known),
+        parts={part: table_of([claim for claim in shown if claim.part == part]) for part in parts},
+        unfinished=unfinished(shown),
         versions=", ".join(kafkas(lines)),
         shown=len(lines),
         calm=f"{CALM_PERCENT:.0f} %",
         seed=campaign["seed"],
-        beside=beside(told),
+        beside=beside(ledger),
     )
 
 

@@ -1,8 +1,7 @@
-"""What the runs of a matrix's cells came to, a row for each: for docs/configurations.md, and for
-the table that `kafka-harness run --matrix` ends with.
+"""What the runs of a matrix's cells came to, a row each: for docs/configurations.md, and for the
+last table of `kafka-harness run --matrix`.
 
-A cell has the positions of its runs (analysis.measures.cap), each with their number: no
-majority speaks for the others.
+A cell has all positions of its runs (analysis.measures.cap) with their numbers, not the majority's.
 """
 
 from __future__ import annotations
@@ -46,19 +45,19 @@ MORE_HEADS = {
 
 
 def position(line: Line) -> str:
-    """Where a run stands: one of POSITIONS; unknown, too, after a calibration that failed."""
+    """A run's position, one of POSITIONS; unknown after a failed calibration."""
     return position_of({} if "judged" in line else line.get("cap") or {})
 
 
 def positions(lines: Sequence[Line]) -> Mapping[str, int]:
-    """How many runs stand where, in the order of POSITIONS, without those where none does."""
+    """How many runs have each position, in the order of POSITIONS, without zeros."""
     counts = Counter(map(position, lines))
     return {name: counts[name] for name in POSITIONS if counts[name]}
 
 
 def row(lines: Sequence[Line]) -> dict[str, str]:
     """A cell's row, by HEADS: shares with their intervals, of other numbers the median and the
-    extremes. A run without a verdict stands nowhere that is known, and is in no share."""
+    extremes. A run without a verdict has no known position, and is in no share."""
     seen = checked(lines)
     lost, twice = counts(seen, "lost"), counts(seen, "duplicate")
     return {
@@ -74,9 +73,9 @@ def row(lines: Sequence[Line]) -> dict[str, str]:
 
 
 def more(lines: Sequence[Line]) -> dict[str, str]:
-    """What else a cell's runs show, by MORE_HEADS, the median and the extremes: how much of the
-    longest stretch without an ack a leader that was elected in it led already (newer lines have
-    it), what consumers saw, and how long the load waited for a CPU."""
+    """A cell's second row, by MORE_HEADS, medians with extremes: how much of the longest stretch
+    without an ack an elected leader led already (newer lines have it), what consumers saw, and how
+    long the load waited for a CPU."""
     seen = checked(lines)
     led_s = [led for line in calm(seen) if (led := _led_s(line)) is not None]
     return {
@@ -89,6 +88,6 @@ def more(lines: Sequence[Line]) -> dict[str, str]:
 
 
 def _led_s(line: Line) -> float | None:
-    """Of its longest stretch; None: nobody was elected, or nobody told."""
+    """How long an elected leader led in the longest stretch; None: none did, or not recorded."""
     of = dict(write_outages(line))
     return of.get(max(of, default=0.0))

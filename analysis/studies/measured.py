@@ -1,4 +1,4 @@
-"""The cells of a campaign's matrices with their runs that count, and how much these differ between
+"""The cells of a campaign's matrices with their runs that count, and how these spread over
 sittings."""
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Measured:
     settings: Mapping[str, Any]
     wanted: int
     note: str
-    experiment: str  # of which its runs are; empty without runs
+    experiment: str  # of its runs; empty without runs
     lines: Sequence[Line]
 
     @property
@@ -58,37 +58,37 @@ class Measured:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """In which sittings the runs were made, and how much more than independent runs those of the
-    cells of one scenario, acks and experiment differ between them, by anomaly."""
+    """The sittings of the runs and, by scenario, acks and experiment, how much more the runs of
+    such cells differ between sittings than independent ones, by anomaly."""
 
     made_in: Sittings
-    found: Mapping[tuple[str, str, str], Mapping[str, Dispersion]]
+    by_group: Mapping[tuple[str, str, str], Mapping[str, Dispersion]]
 
     @classmethod
-    def of(cls, cells: Sequence[Measured], told: Lines) -> Spread:
+    def of(cls, cells: Sequence[Measured], ledger: Lines) -> Spread:
         """Of the cells that have runs."""
-        made_in = Sittings.read(told)
+        made_in = Sittings.read(ledger)
         groups: dict[tuple[str, str, str], list[Measured]] = {}
-        for cell in (each for each in cells if each.lines):
+        for cell in (c for c in cells if c.lines):
             groups.setdefault((cell.scenario, cell.acks, cell.experiment), []).append(cell)
         return cls(
             made_in=made_in,
-            found={
+            by_group={
                 key: {a: made_in.dispersion([cell.lines for cell in group], a) for a in JUDGED}
                 for key, group in groups.items()
             },
         )
 
     def factors(self, scenario: str, acks: str) -> Mapping[str, float]:
-        """The dispersions of such cells, the largest of all experiments."""
-        mine = [each for key, each in self.found.items() if key[:2] == (scenario, acks)]
-        return {a: max((each[a].factor for each in mine), default=1.0) for a in JUDGED}
+        """The largest dispersions of such cells over all experiments."""
+        groups = [group for key, group in self.by_group.items() if key[:2] == (scenario, acks)]
+        return {a: max((group[a].factor for group in groups), default=1.0) for a in JUDGED}
 
     def row(self, cell: Measured) -> dict[str, str]:
         """A cell's row, by HEADS."""
         factors = self.factors(cell.scenario, cell.acks)
         shares = {"lossy": "lost", "duplicating": "duplicate"}
-        told = {
+        shares_of = {
             key: self.made_in.affected(cell.lines, anomaly, factors[anomaly]) if cell.lines else "—"
             for key, anomaly in shares.items()
         }
@@ -96,25 +96,25 @@ class Spread:
         return {
             "experiment": cell.experiment,
             **row(cell.lines),
-            **told,
+            **shares_of,
             "sittings": sittings,
             **of_commits(cell.lines),
         }
 
     def table(self, together: Sequence[Pooled]) -> str:
-        """Each dispersion of which anything is known: of single cells, and of pools."""
+        """Each known dispersion, of single cells and of pools."""
         cells = [
             ((scenario, f"single cells, acks={acks or '—'}", JUDGED[anomaly]), it)
-            for (scenario, acks, _), each in self.found.items()
-            for anomaly, it in each.items()
+            for (scenario, acks, _), group in self.by_group.items()
+            for anomaly, it in group.items()
         ]
         pooled = [
             (
-                (each.scenario, f"the pool {each.pool.name}", JUDGED[of]),
-                each.dispersion(self.made_in, of),
+                (pool.scenario, f"the pool {pool.pool.name}", JUDGED[of]),
+                pool.dispersion(self.made_in, of),
             )
-            for each in together
-            for of in each.pool.of
+            for pool in together
+            for of in pool.pool.of
         ]
         rows = [
             [*words, f"{it.ratio:.2f}", str(it.freedom)]
@@ -124,27 +124,27 @@ class Spread:
         return markdown_table(SPREAD, rows) if rows else ""
 
     def sittings(self, lines: Sequence[Line], together: Sequence[Pooled]) -> str:
-        """Each sitting: when it began, its host, its runs, and how many of those of each pool were
+        """Each sitting: when it began, its host, its runs, and how many runs of each pool were
         affected."""
         by_sitting: dict[str, list[Line]] = {}
         for line in lines:
             by_sitting.setdefault(self.made_in.of[name_of(line)], []).append(line)
-        asked = [(each, anomaly) for each in together for anomaly in each.pool.of]
-        heads = [f"{each.pool.name}, {each.scenario}: {JUDGED[of]}" for each, of in asked]
+        asked = [(pool, anomaly) for pool in together for anomaly in pool.pool.of]
+        heads = [f"{pool.pool.name}, {pool.scenario}: {JUDGED[of]}" for pool, of in asked]
         rows = []
-        for mine in by_sitting.values():
-            names = {name_of(line) for line in mine}
+        for runs in by_sitting.values():
+            names = {name_of(line) for line in runs}
             shares = []
-            for each, anomaly in asked:
-                seen = counts([li for li in each.lines if name_of(li) in names], anomaly)
+            for pool, anomaly in asked:
+                seen = counts([li for li in pool.lines if name_of(li) in names], anomaly)
                 shares.append(f"{sum(map(bool, seen))} of {len(seen)}" if seen else "—")
-            began = min(str(line.get("started_utc"))[:16].replace("T", " ") for line in mine)
-            rows.append([began, self.made_in.hosts[host(mine[0])], str(len(mine)), *shares])
+            began = min(str(line.get("started_utc"))[:16].replace("T", " ") for line in runs)
+            rows.append([began, self.made_in.hosts[host(runs[0])], str(len(runs)), *shares])
         return markdown_table(["began (UTC)", "host", "runs", *heads], rows)
 
 
 def measured(campaign: Mapping[str, Any], lines: Sequence[Line]) -> list[Measured]:
-    """All cells of a campaign's matrices, each for every experiment that its runs are of."""
+    """All cells of a campaign's matrices, one for each experiment of their runs."""
     by_cell: dict[str, list[Line]] = {}
     for line in lines:
         by_cell.setdefault(line["cell"], []).append(line)
@@ -156,9 +156,9 @@ def measured(campaign: Mapping[str, Any], lines: Sequence[Line]) -> list[Measure
             wanted=cell.repeats,
             note=cell.note,
             experiment=experiment,
-            lines=mine,
+            lines=runs,
         )
         for matrix in Campaign.model_validate(campaign).matrix
         for cell in matrix.cells()
-        for experiment, mine in (by_experiment(by_cell.get(cell.key, ())) or {"": []}).items()
+        for experiment, runs in (by_experiment(by_cell.get(cell.key, ())) or {"": []}).items()
     ]

@@ -1,6 +1,6 @@
 """What all pages share that are made of a campaign's file and its ledger.
 
-Pure: campaign file + ledger -> text, so that a test can tell a page that was edited by hand.
+Pure: campaign file + ledger -> text, so that a test notices a page that was edited by hand.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Render = Callable[[Mapping[str, Any], Lines], str]
 
 
 def template(name: str) -> jinja2.Template:
-    """A Markdown page's template; a name that it is not given is an error."""
+    """A Markdown page's template; an undefined name is an error."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("analysis.studies"),
         keep_trailing_newline=True,
@@ -31,7 +31,7 @@ def template(name: str) -> jinja2.Template:
 
 
 def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of Markdown: its heads, and a line for each row."""
+    """A table of Markdown."""
     lines = (heads, ["---"] * len(heads), *rows)
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
@@ -41,10 +41,9 @@ def lean_table(
     rows: Sequence[Mapping[str, str]],
     once: Mapping[str, tuple[str | None, str]],
 ) -> str:
-    """A table of the columns (key: head), without those of `once` in which all rows say the same:
-    what these say stands above it, once. `once` has the value by which a column may go (None: any)
-    and the sentence that says it instead, with {} for the value; empty: none is needed. No rows are
-    no table."""
+    """A table of the columns (key: head), without those of `once` in which all rows agree. `once`
+    has the value by which a column may go (None: any) and the sentence that stands above the table
+    instead, with {} for the value (empty: none). No rows make no table."""
     if not rows:
         return ""
     asked = [key for key in columns if key in once and len({row[key] for row in rows}) == 1]
@@ -56,23 +55,23 @@ def lean_table(
 
 
 def page(file: Path, render: Render) -> str:
-    """The page that belongs to a campaign file as its ledger is now. Raises LedgerError where runs
-    of a cell put different things to the test."""
+    """The page of a campaign file and its ledger. Raises LedgerError where runs of a cell have
+    different configurations."""
     campaign = tomllib.loads(file.read_text())
     data = file.parent / campaign["data"]
-    told = renamed(campaign, read(data))
-    require_one_configuration(data, told)
-    return render(campaign, told)
+    ledger = with_present_names(campaign, read(data))
+    require_one_configuration(data, ledger)
+    return render(campaign, ledger)
 
 
-def renamed(campaign: Mapping[str, Any], told: Lines) -> Lines:
-    """The lines with the names that their cells have now."""
+def with_present_names(campaign: Mapping[str, Any], ledger: Lines) -> Lines:
+    """The lines with the present names of their cells."""
     now = {
         name: cell.get("name", cell["scenario"])
         for cell in campaign.get("cells", ())
         for name in cell.get("formerly", ())
     }
-    return Lines(all=[{**line, "cell": now.get(line["cell"], line["cell"])} for line in told.all])
+    return Lines(all=[{**line, "cell": now.get(line["cell"], line["cell"])} for line in ledger.all])
 
 
 def write_page(render: Render) -> None:

@@ -1,10 +1,8 @@
-"""The table of results in README.md: five rows of the matrix, from pooled cells where they are in a
-pool.
+"""The table of results in README.md: five rows of the matrix, pooled where a pool has the cell.
 
     python -m analysis.studies.readme docs/configurations.toml    writes it between its marks
 
-The words are here, every number is the data's. Pure but for the last lines, as
-analysis.studies.study.
+The words are here, the data has every number. Pure but for the last lines.
 """
 
 from __future__ import annotations
@@ -34,8 +32,8 @@ IDEMPOTENT = "workload.producer.enable.idempotence"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """What is set, what breaks, the cell that has its times and, of losses and duplicates, the pool
-    that has the share where the cell is in one."""
+    """What is set, what breaks, the cell and, for losses and duplicates, the cell's pool if it has
+    one."""
 
     settings: str
     breaks: str
@@ -85,17 +83,16 @@ HEADS: Final = (
 )
 
 
-def table(campaign: Mapping[str, Any], told: Lines) -> str:
-    """A row for each of ROWS: shares with their intervals, of the affected runs the median and the
-    extremes of what they lost or repeated, and the cell's times. Raises LookupError for a cell or
-    pool that is none."""
-    cells = measured(campaign, told.standing)
-    spread = Spread.of(cells, told)
-    together = {each.pool.name: each for each in pools(Campaign.model_validate(campaign), told)}
+def table(campaign: Mapping[str, Any], ledger: Lines) -> str:
+    """A row for each of ROWS: shares with their intervals, what affected runs lost or repeated, and
+    the cell's times. Raises LookupError for an unknown cell or pool."""
+    cells = measured(campaign, ledger.standing)
+    spread = Spread.of(cells, ledger)
+    together = {p.pool.name: p for p in pools(Campaign.model_validate(campaign), ledger)}
     rows = []
     for asked in ROWS:
         key = Place(scenario=asked.scenario, settings=asked.values).name
-        cell = next(each for each in cells if each.key == key)
+        cell = next(c for c in cells if c.key == key)
         factors = spread.factors(cell.scenario, cell.acks)
         shares = []
         for anomaly in ("lost", "duplicate"):

@@ -3,7 +3,7 @@
     python -m analysis.studies.releases docs/releases.toml     writes releases.md beside it
 
 Pure: campaign file + data file -> text. A row a release, newest first, a column a mode: what its
-runs came to. A mode that the release does not have is empty; a run without a verdict is told.
+runs came to. A mode that the release does not have is empty; a list names runs without a verdict.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ MODES = ("zookeeper", "kraft", "kraft-combined")
 
 
 def release_of_line(line: Line) -> str:
-    """Its Kafka: where the scenario names none, the default."""
+    """The Kafka of a run; the default where its scenario names none."""
     return str((line["settings"] or {}).get("scenario.cluster.kafka", DEFAULT))
 
 
 def mode_of(line: Line) -> str:
-    """Who keeps the metadata, as a scenario's words say it."""
+    """What keeps the metadata, in a scenario's words."""
     settings = line["settings"] or {}
     voters = settings.get("scenario.cluster.voters", "static")
     metadata = settings.get("scenario.cluster.metadata") or default_metadata(release_of_line(line))
     return metadata if voters == "static" else f"{metadata}, {voters} voters"
 
 
-def told(runs: Sequence[Line]) -> str:
+def outcome(runs: Sequence[Line]) -> str:
     """What the runs of one release and mode came to: `1 of 1 valid: 0 lost, 7 twice`."""
     if not runs:
         return ""
@@ -58,21 +58,21 @@ def table(lines: Sequence[Line]) -> str:
     return markdown_table(
         ["Kafka", *modes],
         (
-            [release, *(told(cells.get((release, mode), ())) for mode in modes)]
+            [release, *(outcome(cells.get((release, mode), ())) for mode in modes)]
             for release in releases
         ),
     )
 
 
-def render(campaign: Mapping[str, Any], told: Lines) -> str:
+def render(campaign: Mapping[str, Any], ledger: Lines) -> str:
     """The whole page."""
-    lines = told.standing
+    lines = ledger.standing
     return template("releases.md.j2").render(
         table=table([line for line in lines if "settings" in line]),
         unmet=unmet(lines),
         shown=len(lines),
         seed=campaign["seed"],
-        beside=beside(told),
+        beside=beside(ledger),
     )
 
 

@@ -1,9 +1,9 @@
 """docs/study.md: each claim of the study beside what was measured, from the runs' summaries; and
-docs/study-older.md: the runs that newer ones have followed, and what else the ledger has.
+docs/study-older.md: older runs that have newer ones beside them, and the rest of the ledger.
 
     python -m analysis.studies.study docs/study.toml     writes both beside it
 
-Pure: campaign file + data file -> text, so that a test can tell a page that was edited by hand.
+Pure: campaign file + data file -> text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from analysis.studies.claims import (
     SAID,
     Cell,
     Runs,
-    Told,
+    TableRow,
     claims,
     label,
     name_of,
@@ -35,9 +35,9 @@ from harness.model.campaigns.ledger import UNREACHED_S, Lines, has_digest, unrea
 from harness.model.campaigns.ledger_line import Line
 
 Row = Mapping[str, Any]
-# Of a run with a failure and an election after it.
+# The stages of a run with a failure and an election after it.
 STAGES = ("before the failure", "after it", "after the election")
-# The tables of what only some cells measure: their columns, by the keys of their rows.
+# The tables of what only some cells measure: columns by key.
 HEADS: Final[Mapping[str, Mapping[str, str]]] = {
     "shares_lost": {
         "cell": "scenario",
@@ -105,12 +105,9 @@ ONCE: Final[Mapping[str, tuple[str | None, str]]] = {
 }
 
 
-def every_gap(cell: Cell, lines: Sequence[Line]) -> Told | None:
-    """How the gaps of all faults of a cell's calm runs are distributed, where the cell asks for it.
-
-    Lines from before each fault's gap was kept have the run's gaps alone: as many of the longest as
-    there were faults.
-    """
+def every_gap(cell: Cell, lines: Sequence[Line]) -> TableRow | None:
+    """The distribution of the gaps of all faults of a cell's calm runs, where the cell asks for
+    it."""
     if not cell.get("every_gap"):
         return None
     measured = calm(checked(lines))
@@ -122,19 +119,19 @@ def every_gap(cell: Cell, lines: Sequence[Line]) -> Told | None:
     }
 
 
-def replicas(lines: Sequence[Line]) -> Told | None:
-    """What was measured of a cell's replicas, over all its runs, where they were followed."""
+def replicas(lines: Sequence[Line]) -> TableRow | None:
+    """What was measured of a cell's replicas, over the runs that followed them."""
     followed = [line["replication"] for line in lines if line.get("replication")]
     if not followed:
         return None
-    absences = [absence for each in followed for absence in each["isr"]]
-    lags = [lag for each in followed for lag in each["lag"]]
+    absences = [absence for run in followed for absence in run["isr"]]
+    lags = [lag for run in followed for lag in run["lag"]]
 
     def over(key: str) -> str:
         return middle([row[key] for row in absences if row[key] is not None], 2)
 
     return {
-        "looks_ms": middle([each["every_ms"] for each in followed]),
+        "looks_ms": middle([run["every_ms"] for run in followed]),
         "lag_ms": middle([lag["ms"]["p50"] for lag in lags if lag["ms"]]),
         "lag_records": middle([lag["offsets"]["p50"] for lag in lags]),
         "absences": str(len(absences)),
@@ -145,30 +142,31 @@ def replicas(lines: Sequence[Line]) -> Told | None:
     }
 
 
-def latency(cell: Cell, lines: Sequence[Line]) -> Told | None:
+def latency(cell: Cell, lines: Sequence[Line]) -> TableRow | None:
     """How long acks took in a cell's calm runs, in ms, where the cell asks for it."""
     took = [ack_ms for line in calm(lines) if (ack_ms := line.get("ack_ms"))]
     if not cell.get("latency") or not took:
         return None
-    numbers = {name: middle([each[name] for each in took], 1) for name in ("p50", "p99", "max")}
+    numbers = {name: middle([ms[name] for ms in took], 1) for name in ("p50", "p99", "max")}
     return {"runs": str(len(took)), **numbers}
 
 
-def share_lost(cell: Cell, lines: Sequence[Line]) -> Told | None:
+def share_lost(cell: Cell, lines: Sequence[Line]) -> TableRow | None:
     """What share of a cell's acknowledged records is lost, in %, where the cell asks for it."""
-    told = [line for line in checked(lines) if line["acked"]]
-    if not cell.get("share_lost") or not told:
+    runs = [line for line in checked(lines) if line["acked"]]
+    if not cell.get("share_lost") or not runs:
         return None
     return {
-        "runs": str(len(told)),
-        "acked": middle([line["acked"] for line in told]),
-        "lost": middle([line["anomalies"]["lost"] for line in told]),
-        "share": middle([100 * line["anomalies"]["lost"] / line["acked"] for line in told], 1),
+        "runs": str(len(runs)),
+        "acked": middle([line["acked"] for line in runs]),
+        "lost": middle([line["anomalies"]["lost"] for line in runs]),
+        "share": middle([100 * line["anomalies"]["lost"] / line["acked"] for line in runs], 1),
     }
 
 
 def led_alone(lines: Sequence[Line]) -> list[dict[str, str]]:
-    """The write outages whose elected leader no write reached for long, a row each."""
+    """The unavailability windows in which writes did not reach the elected leader for long, a row
+    each."""
     return [
         {
             "cell": f"`{line['cell']}`",
@@ -183,7 +181,7 @@ def led_alone(lines: Sequence[Line]) -> list[dict[str, str]]:
 
 
 def unanswered(lines: Sequence[Line]) -> list[dict[str, str]]:
-    """The runs whose verdict is unknown, a row each; not those from before lines had a digest."""
+    """The runs whose verdict is unknown, a row each, without the older ones."""
     return [
         {
             "cell": f"`{line['cell']}`",
@@ -197,8 +195,8 @@ def unanswered(lines: Sequence[Line]) -> list[dict[str, str]]:
     ]
 
 
-def log_ends(lines: Sequence[Line]) -> Told | None:
-    """What lay past the log end of elected leaders, over all runs of a cell, if anything did."""
+def log_ends(lines: Sequence[Line]) -> TableRow | None:
+    """What lay past the log end of elected leaders, over the runs of a cell that measured it."""
     followed = [line for line in lines if line.get("replication", {}).get("lost_past_log_end")]
     if not followed:
         return None
@@ -220,8 +218,8 @@ def log_ends(lines: Sequence[Line]) -> Told | None:
 
 
 def balance(cell: Cell, lines: Sequence[Line]) -> list[dict[str, str]]:
-    """What part of a cell's load its brokers bore in each stage, where the cell asks for it. Runs
-    with less than three stretches, or from before they were kept, tell nothing of it."""
+    """What part of a cell's load its brokers had in each stage, where the cell asks for it. Runs
+    with less than three recorded stretches do not count."""
     whole = [rows for line in lines if len(rows := line.get("leadership") or []) >= len(STAGES)]
     if not cell.get("balance") or not whole:
         return []
@@ -239,7 +237,7 @@ def _borne(stretches: Sequence[Row]) -> dict[str, str]:
     """Over all runs: the busiest and the least busy broker's part of the acks, in percent, and the
     most partitions that one broker led."""
     acks = [[broker["acks"] for broker in row["brokers"]] for row in stretches]
-    parts = [[100 * each / sum(row) for each in row] for row in acks if sum(row)]
+    parts = [[100 * count / sum(row) for count in row] for row in acks if sum(row)]
     leads = [max(broker["leads"] for broker in row["brokers"]) for row in stretches]
     return {
         "runs": str(len(stretches)),
@@ -250,81 +248,81 @@ def _borne(stretches: Sequence[Row]) -> dict[str, str]:
 
 
 def gaps_of_faults(line: Line) -> Sequence[float]:
-    """The gap of each of a run's faults in seconds; of older lines, which do not tell, as many of
-    the run's longest gaps as there were faults."""
+    """The gap of each of a run's faults in seconds; of older lines, which lack it, as many of the
+    run's longest gaps as it had faults."""
     longest = sorted(line["produce_gaps_s"], reverse=True)[: line["faults"]]
     gaps: Sequence[float] = line.get("fault_gaps_s", longest)
     return gaps
 
 
-def afterwards(cell: Cell, lines: Sequence[Line]) -> Told | None:
-    """What became of a cell's lost records, if anything was seen of it."""
-    told = row(cell, lines)
-    return told if any(told[name] != "0" for name in AFTERWARDS) else None
+def afterwards(cell: Cell, lines: Sequence[Line]) -> TableRow | None:
+    """What became of a cell's lost records, if anything was seen."""
+    seen = row(cell, lines)
+    return seen if any(seen[name] != "0" for name in AFTERWARDS) else None
 
 
-def tables(told: Iterable[Runs]) -> dict[str, str]:
-    """The tables of HEADS of these cells and their runs; empty where there is nothing to tell."""
-    cells = list(told)
+def tables(cells: Iterable[Runs]) -> dict[str, str]:
+    """The tables of HEADS of these cells and their runs; empty where they have no rows."""
+    cells = list(cells)
 
-    def each(measure: Callable[[Cell, Sequence[Line]], Told | None]) -> list[Told]:
+    def rows_of(measure: Callable[[Cell, Sequence[Line]], TableRow | None]) -> list[TableRow]:
         return [
-            found | {"cell": label(cell, lines)}
+            measured | {"cell": label(cell, lines)}
             for cell, lines in cells
-            if (found := measure(cell, lines))
+            if (measured := measure(cell, lines))
         ]
 
     rows = {
-        "shares_lost": each(share_lost),
-        "latencies": each(latency),
-        "gaps": each(every_gap),
-        "replicas": each(lambda _, lines: replicas(lines)),
-        "log_ends": each(lambda _, lines: log_ends(lines)),
+        "shares_lost": rows_of(share_lost),
+        "latencies": rows_of(latency),
+        "gaps": rows_of(every_gap),
+        "replicas": rows_of(lambda _, lines: replicas(lines)),
+        "log_ends": rows_of(lambda _, lines: log_ends(lines)),
         "balance": [
             stage | {"cell": label(cell, lines)}
             for cell, lines in cells
             for stage in balance(cell, lines)
         ],
-        "afterwards": each(afterwards),
+        "afterwards": rows_of(afterwards),
     }
     return {name: lean_table(HEADS[name], rows[name], ONCE) for name in HEADS}
 
 
-def render(campaign: Cell, told: Lines) -> str:
+def render(campaign: Cell, ledger: Lines) -> str:
     """The page of the claims."""
-    lines = told.standing
-    known = claims(campaign, lines)
-    shown = sum(len(claim.newest) for claim in known)
-    parts = dict.fromkeys(claim.part for claim in known)
+    lines = ledger.standing
+    shown = claims(campaign, lines)
+    count = sum(len(claim.newest) for claim in shown)
+    parts = dict.fromkeys(claim.part for claim in shown)
     return template("study.md.j2").render(
-        parts={part: table_of([each for each in known if each.part == part]) for part in parts},
-        gaps=tables((claim.cell, claim.newest) for claim in known)["gaps"],
+        parts={part: table_of([claim for claim in shown if claim.part == part]) for part in parts},
+        gaps=tables((claim.cell, claim.newest) for claim in shown)["gaps"],
         led_alone=led_alone(lines),
-        unfinished=unfinished(known),
+        unfinished=unfinished(shown),
         long=f"{UNREACHED_S:.0f} s",
         versions=", ".join(kafkas(lines)),
         calm=f"{CALM_PERCENT:.0f} %",
-        shown=shown,
-        elsewhere=len(lines) - shown,
-        of={name_of(claim.cell): row(claim.cell, claim.newest) for claim in known},
+        shown=count,
+        elsewhere=len(lines) - count,
+        of={name_of(claim.cell): row(claim.cell, claim.newest) for claim in shown},
     )
 
 
-def render_older(campaign: Cell, told: Lines) -> str:
-    """The page of the runs that newer ones have followed, and of what few ask."""
-    lines = told.standing
-    known = claims(campaign, lines)
-    aside = [(claim.cell, claim.aside) for claim in known if claim.aside]
-    every = [each for claim in known for each in claim.runs]
-    did = [row(cell, mine) | {"cell": label(cell, mine)} for cell, mine in every]
+def render_older(campaign: Cell, ledger: Lines) -> str:
+    """The page of the older runs, and of the rest."""
+    lines = ledger.standing
+    of_cells = claims(campaign, lines)
+    aside = [(claim.cell, claim.aside) for claim in of_cells if claim.aside]
+    every = [pair for claim in of_cells for pair in claim.runs]
+    did = [row(cell, runs) | {"cell": label(cell, runs)} for cell, runs in every]
     return template("study-older.md.j2").render(
-        older=lean_table(OLDER, [row(*each) for each in aside], SAID),
+        older=lean_table(OLDER, [row(*pair) for pair in aside], SAID),
         tables=tables(every) | {"gaps": tables(aside)["gaps"]},
         did=lean_table(DID, did, {}),
         unanswered=unanswered(lines),
-        beside=beside(told),
+        beside=beside(ledger),
         counted=len(lines),
-        shown=sum(len(mine) for _, mine in aside),
+        shown=sum(len(runs) for _, runs in aside),
         undigested=sum(not has_digest(line) for line in lines),
     )
 

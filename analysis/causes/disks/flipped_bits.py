@@ -40,11 +40,11 @@ def flipped(fault: Row, seen: Seen) -> dict[int | None, frozenset[str]]:
     """Partition with a flipped bit -> its brokers. The fault's proof names each segment:
     <topic>-<partition>/... of <broker>."""
     segment = rf"\b{re.escape(seen.topic)}-(\d{{1,9}})/(?:\S* of (\w+))?"
-    found: dict[int | None, frozenset[str]] = {}
+    brokers_of: dict[int | None, frozenset[str]] = {}
     for number, broker in re.findall(segment, fault["evidence"] or "") if seen.topic else ():
         hit = frozenset(fault["nodes"]) & {broker} or frozenset(fault["nodes"])
-        found[int(number)] = found.get(int(number), frozenset()) | hit
-    return found or _any(fault)
+        brokers_of[int(number)] = brokers_of.get(int(number), frozenset()) | hit
+    return brokers_of or _any(fault)
 
 
 def _any(fault: Row) -> dict[int | None, frozenset[str]]:

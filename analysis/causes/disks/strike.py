@@ -62,11 +62,11 @@ class Strike:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Led:
-    """When a struck broker led anew, or was back in the ISR with all that the leader has."""
+    """When a struck broker led anew, or was in the ISR again with all that the leader has."""
 
     at_ns: int | None = None
     since_ns: int = 0  # it did not do so before
-    unseen: bool = False  # nobody looked meanwhile
+    unseen: bool = False  # part of the time before was blind
     back_ns: int | None = None
     sure: bool = True  # False: it may have led before the strike, in a blind stretch
     before: State | None = None  # the state until then
@@ -79,7 +79,7 @@ def led_anew(node: str, strike: Strike, partition: Partition) -> Led:
     for state in partition.after(strike.invoke_ns):
         # A leader that is down keeps leading; the epoch may rise for another replica.
         if state.leader == node and _anew(last, state) and state.time_ns > strike.up_ns:
-            dark = partition.nobody_looked(state.since_ns, state.time_ns)
+            dark = partition.was_blind(state.since_ns, state.time_ns)
             was_up = strike.up_ns == strike.invoke_ns
             return Led(
                 at_ns=state.time_ns,

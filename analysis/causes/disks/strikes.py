@@ -51,7 +51,7 @@ from analysis.causes.kinds import AFTER_STRIKE, LEADER_STRUCK, STRIKE
 from analysis.causes.run_facts.faults import Row, view_before
 from analysis.causes.seen import Seen
 from analysis.causes.settings import FLUSH, topic_values, unclean_allowed
-from analysis.causes.states import Hidden, Partition, State
+from analysis.causes.states import Partition, State
 
 Values = Callable[[Seen, str, int, int | None], frozenset[str]]  # analysis.causes.settings
 
@@ -61,7 +61,7 @@ def strike_causes(seen: Seen) -> Iterator[Cause]:
     strikes = list(strikes_of(seen))
     for partition in seen.partitions:
         for strike in strikes_at(partition, strikes, seen):
-            cause = replace(strike.cause(partition), begun_before_ns=_taken(strike))
+            cause = replace(strike.cause(partition), begun_before_ns=_taken_before_ns(strike))
             yield from _whole_isr(cause, strike, strikes, partition)
             yield from _leads_anew(cause, strike, partition, seen)
             if seen.acks_1:
@@ -77,7 +77,7 @@ def strikes_at(partition: Partition, strikes: Iterable[Strike], seen: Seen) -> I
             yield strike
 
 
-def _taken(strike: Strike) -> int | None:
+def _taken_before_ns(strike: Strike) -> int | None:
     """What was begun before this moment it can have taken (None: all)."""
     return min((ns for ns in (strike.ok_ns, strike.kept_from_ns) if ns is not None), default=None)
 
@@ -97,7 +97,7 @@ def strikes_of(seen: Seen, values: Values = topic_values) -> Iterator[Strike]:
                 ended=effects.ends_processes,
             )
         if effects.alters_stored_bytes:
-            yield from _found_at_start(fault, seen)
+            yield from _starts_on_flipped_bit(fault, seen)
     for fault in seen.happened.unknown():
         # It may have hit others, too, and for longer.
         every = _strike(fault)
@@ -136,7 +136,7 @@ def _strike(fault: Row) -> Strike:
     )
 
 
-def _found_at_start(bit: Row, seen: Seen) -> Iterator[Strike]:
+def _starts_on_flipped_bit(bit: Row, seen: Seen) -> Iterator[Strike]:
     """Each start of a bit's broker before the bit was put back."""
     for fault, effects in seen.happened.known():
         for partition, brokers in flipped(bit, seen).items():
@@ -169,9 +169,9 @@ def _sometime(start: Strike, bit: Row, fault: Row) -> Iterator[Strike]:
     """Starts between the fault's invoke and its healing: records from before the fault were there
     at each of them; whether later ones were is not known."""
     begun_ns, over_ns = fault["invoke_ns"], fault["heal_ok_ns"]
-    flipped = bit["ok_ns"] is not None and bit["ok_ns"] <= begun_ns
+    was_flipped = bit["ok_ns"] is not None and bit["ok_ns"] <= begun_ns
     stayed = bit["heal_ok_ns"] is None or (over_ns is not None and bit["heal_ok_ns"] >= over_ns)
-    if flipped and stayed:
+    if was_flipped and stayed:
         yield replace(start, ok_ns=begun_ns)
     if _later(over_ns, bit["invoke_ns"]) and _later(bit["heal_ok_ns"], begun_ns):
         named = f"step {fault['step']}, {fault['verb']} {fault['target']}"
@@ -182,7 +182,7 @@ def _later(time_ns: int | None, moment_ns: int) -> bool:
     return time_ns is None or time_ns > moment_ns
 
 
-def _meanwhile(strike: Strike, strikes: Sequence[Strike]) -> Iterator[Strike]:
+def _overlapping(strike: Strike, strikes: Sequence[Strike]) -> Iterator[Strike]:
     """The strike, and earlier ones that may not have been healed."""
     for other in strikes:
         begun = strike.ok_ns is None or other.invoke_ns <= strike.ok_ns
@@ -195,31 +195,32 @@ def _whole_isr(
     cause: Cause, strike: Strike, strikes: Sequence[Strike], partition: Partition
 ) -> Iterator[Cause]:
     together = [
-        each for each in _meanwhile(strike, strikes) if each.partition in (None, partition.number)
+        other
+        for other in _overlapping(strike, strikes)
+        if other.partition in (None, partition.number)
     ]
-    sure = frozenset[str]().union(*(each.nodes for each in together if each.why is None))
-    every = frozenset[str]().union(*(each.nodes for each in together))
+    sure = frozenset[str]().union(*(other.nodes for other in together if other.why is None))
+    every = frozenset[str]().union(*(other.nodes for other in together))
     before = seen_before(strike, partition)
     isrs = [before, *partition.certain(strike.invoke_ns, strike.ok_ns)]
     possible = [before, *partition.within(strike.invoke_ns, strike.ok_ns)]
-    kind = "ISR" if all(each is None or each.elr is None for each in possible) else "ISR and ELR"
+    later = list(_later_isrs(strike, every, partition))
+    kind = "ISR" if all(s is None or s.elr is None for s in possible) else "ISR and ELR"
     whole = replace(cause, words=f"{cause.words}: the whole {kind} of partition {partition.number}")
     why = [
         cause.why,
-        *(each.why for each in together),
-        *_between(strike, every, partition),
-        *(each.why for each in _dark(strike, partition)),
+        *(other.why for other in together),
+        *later,
+        *(hidden.why for hidden in partition.hidden_in(strike.invoke_ns, strike.ok_ns)),
         f"which replicas of partition {partition.number} were eligible was not told",
     ]
-    if any(each and _hits(sure, each) and not each.elr_unknown for each in isrs):
-        yield from _struck(whole, strike.invoke_ns)
-    elif any(each and _hits(every, each) for each in possible) or any(
-        _between(strike, every, partition)
-    ):
-        doubt = replace(whole, sure=False, why=next(each for each in why if each))
-        yield from _struck(doubt, strike.invoke_ns)
+    if any(state and _hits(sure, state) and not state.elr_unknown for state in isrs):
+        yield from _all_kinds(whole, strike.invoke_ns)
+    elif any(state and _hits(every, state) for state in possible) or any(later):
+        doubt = replace(whole, sure=False, why=next(filter(None, why)))
+        yield from _all_kinds(doubt, strike.invoke_ns)
     else:
-        yield from _maybe(whole, strike, partition, every)
+        yield from _in_doubt(whole, strike, partition, every)
 
 
 def _hits(nodes: frozenset[str], state: State) -> bool:
@@ -227,7 +228,7 @@ def _hits(nodes: frozenset[str], state: State) -> bool:
     return bool(state.eligible) and state.eligible <= nodes
 
 
-def _between(strike: Strike, nodes: frozenset[str], partition: Partition) -> Iterator[str]:
+def _later_isrs(strike: Strike, nodes: frozenset[str], partition: Partition) -> Iterator[str]:
     """Why an ISR that was seen only later may have been in force at the strike."""
     if strike.ok_ns is None:
         return
@@ -241,27 +242,23 @@ def _leader(cause: Cause, strike: Strike, partition: Partition) -> Iterator[Caus
     before = seen_before(strike, partition)
     leaders |= {before.leader} if before else set()
     words = f"{cause.words}, and it led partition {partition.number}"
-    mine = replace(cause, kind=LEADER_STRUCK, words=words, acked_only=True)
+    struck = replace(cause, kind=LEADER_STRUCK, words=words, acked_only=True)
     if leaders & strike.nodes:
-        yield mine
+        yield struck
     else:
-        yield from _maybe(mine, strike, partition, strike.nodes)
+        yield from _in_doubt(struck, strike, partition, strike.nodes)
 
 
-def _maybe(
+def _in_doubt(
     cause: Cause, strike: Strike, partition: Partition, nodes: frozenset[str]
 ) -> Iterator[Cause]:
     """The cause in doubt, if ISR or leader at the strike were hidden. The leader is in the ISR: if
     the possible leaders are known, one of them must have been hit."""
-    for hidden in _dark(strike, partition):
+    for hidden in partition.hidden_in(strike.invoke_ns, strike.ok_ns):
         if hidden.leaders or hidden.led & nodes:
             doubt = replace(cause, sure=False, why=cause.why or hidden.why)
-            yield from ([doubt] if cause.acked_only else _struck(doubt, strike.invoke_ns))
+            yield from ([doubt] if cause.acked_only else _all_kinds(doubt, strike.invoke_ns))
             return
-
-
-def _dark(strike: Strike, partition: Partition) -> list[Hidden]:
-    return [each for each in partition.hidden if each.covers(strike.invoke_ns, strike.ok_ns)]
 
 
 def _leads_anew(cause: Cause, strike: Strike, partition: Partition, seen: Seen) -> Iterator[Cause]:
@@ -276,10 +273,10 @@ def _leads_anew(cause: Cause, strike: Strike, partition: Partition, seen: Seen) 
             if not chosen:
                 continue
             why = why or doubt
-            mine = replace(cause, words=words, sure=why is None, why=why)
-            yield from _struck(mine, led.at_ns if led.unseen else led.since_ns)
+            led_without = replace(cause, words=words, sure=why is None, why=why)
+            yield from _all_kinds(led_without, led.at_ns if led.unseen else led.since_ns)
             if led.unseen:
-                yield after(replace(mine, sure=False, why=why or unseen), led.since_ns)
+                yield after(replace(led_without, sure=False, why=why or unseen), led.since_ns)
         else:
             yield from _hidden_lead(cause, strike, led.back_ns, partition)
 
@@ -311,11 +308,11 @@ def _hidden_lead(
         late = back_ns is not None and hidden.start_ns >= back_ns
         if hidden.leaders and not over and not late:
             doubt = replace(cause, sure=False, why=cause.why or hidden.why)
-            yield from _struck(doubt, max(strike.up_ns, hidden.start_ns))
+            yield from _all_kinds(doubt, max(strike.up_ns, hidden.start_ns))
             return
 
 
-def _struck(cause: Cause, shown_from_ns: int) -> Iterator[Cause]:
+def _all_kinds(cause: Cause, shown_from_ns: int) -> Iterator[Cause]:
     yield replace(cause, kind=STRIKE)
     yield replace(cause, kind=LEADER_STRUCK)
     yield after(cause, shown_from_ns)

@@ -44,10 +44,11 @@ def replica_causes(seen: Seen) -> Iterator[Cause]:
     strikes = list(strikes_of(seen))
     for partition in seen.partitions:
         here = strikes_at(partition, strikes, seen)
-        yield from _of([short for strike in here for short in _short(strike, partition)], seen)
+        shorts = [short for strike in here for short in _short(strike, partition)]
+        yield from _causes_of(shorts, seen)
 
 
-def _of(shorts: Sequence[_Short], seen: Seen) -> Iterator[Cause]:
+def _causes_of(shorts: Sequence[_Short], seen: Seen) -> Iterator[Cause]:
     """One cause per broker that may lack something, and one per set of them at the same time."""
     together: list[tuple[_Short, ...]] = []
     for short in shorts:
@@ -60,19 +61,19 @@ def _of(shorts: Sequence[_Short], seen: Seen) -> Iterator[Cause]:
         several = [
             (*others, short)
             for others in together
-            if all(each.broker != short.broker and each.meets(short) for each in others)
+            if all(other.broker != short.broker and other.meets(short) for other in others)
         ]
         together += [(short,), *several]
-    for each in together:
-        ends = [short.until_ns for short in each if short.until_ns is not None]
-        doubts = [short.cause for short in each if not short.cause.sure]
+    for group in together:
+        ends = [short.until_ns for short in group if short.until_ns is not None]
+        doubts = [short.cause for short in group if not short.cause.sure]
         yield replace(
-            (doubts or [short.cause for short in each])[0],
+            (doubts or [short.cause for short in group])[0],
             kind=REPLICA_STRUCK,
-            words="; ".join(dict.fromkeys(short.cause.words for short in each)),
-            shown_from_ns=max(short.from_ns for short in each),
+            words="; ".join(dict.fromkeys(short.cause.words for short in group)),
+            shown_from_ns=max(short.from_ns for short in group),
             shown_until_ns=min(ends, default=None),
-            brokers=tuple(sorted(short.broker for short in each)),
+            brokers=tuple(sorted(short.broker for short in group)),
         )
 
 
@@ -80,7 +81,7 @@ def _short(strike: Strike, partition: Partition) -> Iterator[_Short]:
     """One per broker: sure until it may have left the ISR and come back unseen."""
     for broker in sorted(strike.nodes):
         back_ns = back_in_isr(broker, strike, partition)
-        hidden = [each for each in partition.hidden if each.covers(strike.invoke_ns, back_ns)]
+        hidden = partition.hidden_in(strike.invoke_ns, back_ns)
         cause = strike.cause(partition)
         short = _Short(broker=broker, cause=cause, from_ns=strike.invoke_ns, until_ns=back_ns)
         if not hidden:

@@ -43,7 +43,7 @@ from analysis.causes.kinds import (
 )
 from analysis.causes.leaders.isr_stays import isr_stays
 from analysis.causes.leaders.replicated import had_until
-from analysis.causes.leaders.set_back import elections_by_an_old_isr, forgotten, hidden_by
+from analysis.causes.leaders.set_back import elections_by_an_old_isr, hidden_by, no_leader_left
 from analysis.causes.leaders.stale_leader import stale_leader_end
 from analysis.causes.seen import Seen
 from analysis.causes.settings import unclean_allowed
@@ -53,35 +53,35 @@ from analysis.causes.states import SEEN_WITHIN_NS, Change, Hidden, Partition
 def leader_causes(seen: Seen) -> Iterator[Cause]:
     """All causes that are leader changes, seen or hidden, of all partitions."""
     for partition in seen.partitions:
-        for cause in _of(partition, seen, seen.read_ended_ns.get(partition.number)):
+        for cause in _causes_of(partition, seen, seen.read_ended_ns.get(partition.number)):
             # No record existed before, not even one whose send has no known begin.
             if cause.begun_before_ns is None or cause.begun_before_ns > seen.first_ns:
                 yield cause
 
 
-def _of(partition: Partition, seen: Seen, read_ns: int | None) -> Iterator[Cause]:
+def _causes_of(partition: Partition, seen: Seen, read_ns: int | None) -> Iterator[Cause]:
     for change in partition.changes():
         until = _limits(change, partition, seen)
-        found = [*_another(change, partition, until, seen)]
-        found += _unclean(change, partition, until, seen)
+        causes = [*_another(change, partition, until, seen)]
+        causes += _unclean(change, partition, until, seen)
         if read_ns is None or change.at_ns < read_ns:
-            yield from found
-        elif change.since_ns < read_ns and _unseen(change, partition):
+            yield from causes
+        elif change.since_ns < read_ns and (why := _unseen(change, partition)):
             # It may have come before the final read.
-            yield from (replace(each, sure=False, why=_unseen(change, partition)) for each in found)
+            yield from (replace(cause, sure=False, why=why) for cause in causes)
     for hidden in partition.hidden:
         if read_ns is None or hidden.start_ns < read_ns:
             yield from _hidden(hidden, partition, seen)
-    for cause in forgotten(partition, seen):
+    for cause in no_leader_left(partition, seen):
         if read_ns is None or cause.at_ns is None or cause.at_ns < read_ns:
             yield cause
             yield replace(cause, kind=TRUNCATION)
-            yield _after(cause, cause.at_ns)
+            yield _after_truncation(cause, cause.at_ns)
 
 
 def _unseen(change: Change, partition: Partition) -> str | None:
     """Why the time of a change is not known; None if the looks show it."""
-    if not partition.nobody_looked(change.since_ns, change.at_ns):
+    if not partition.was_blind(change.since_ns, change.at_ns):
         return None
     return f"when {change.leader} came to lead partition {partition.number} was not seen"
 
@@ -125,14 +125,14 @@ def _another(change: Change, partition: Partition, until: _Limits, seen: Seen) -
     yield from _earlier(replace(meanwhile, begun_before_ns=until.most_ns), change, partition)
     yield _unknown_to_clients(meanwhile, change.before)
     if not seen.facts.epochs:
-        yield from _truncated(lacking, change, partition)
+        yield from _truncations(lacking, change, partition)
 
 
 def _not_replicated(
     cause: Cause, change: Change, partition: Partition, until: _Limits, seen: Seen
 ) -> Iterator[Cause]:
     """The same without what the new leader had: what lies between the two limits is in doubt."""
-    had, least = (had_until(change, partition, seen, unknown=each) for each in (False, True))
+    had, least = (had_until(change, partition, seen, unknown=hides) for hides in (False, True))
     sure = replace(cause, kind=NOT_REPLICATED, known_from_ns=None if had is None else had + 1)
     yield replace(sure, begun_before_ns=until.sure_ns)
     if (until.sure_ns, had) != (until.most_ns, least):
@@ -152,7 +152,7 @@ def _unknown_to_clients(cause: Cause, before: str) -> Cause:
 
 
 def _earlier(cause: Cause, change: Change, partition: Partition) -> Iterator[Cause]:
-    """The same in doubt, for what ended before the change was seen and nobody looked."""
+    """The same in doubt, for what ended in the blind time before the change was seen."""
     why = _unseen(change, partition)
     if why is not None:
         known_ns = None if cause.known_from_ns is None else change.since_ns
@@ -160,18 +160,18 @@ def _earlier(cause: Cause, change: Change, partition: Partition) -> Iterator[Cau
         yield replace(cause, sure=False, why=why, known_from_ns=known_ns, shown_from_ns=shown_ns)
 
 
-def _truncated(causes: Iterable[Cause], change: Change, partition: Partition) -> Iterator[Cause]:
+def _truncations(causes: Iterable[Cause], change: Change, partition: Partition) -> Iterator[Cause]:
     """The causes of a change that makes replicas truncate. A look at the brokers may show it sooner
     than a look at the leaders."""
     seen_ns = change.at_ns if _unseen(change, partition) else change.since_ns
     for cause in causes:
         yield replace(cause, kind=TRUNCATION)
-        shown = _after(cause, seen_ns)
+        shown = _after_truncation(cause, seen_ns)
         yield shown
         yield from _earlier(shown, change, partition)
 
 
-def _after(cause: Cause, shown_from_ns: int | None) -> Cause:
+def _after_truncation(cause: Cause, shown_from_ns: int | None) -> Cause:
     """What shows after a truncation, whatever the record."""
     return replace(
         cause,
@@ -186,22 +186,22 @@ def _after(cause: Cause, shown_from_ns: int | None) -> Cause:
 
 
 def _unclean(change: Change, partition: Partition, until: _Limits, seen: Seen) -> Iterator[Cause]:
-    found: list[Cause] = []
+    causes: list[Cause] = []
     for allowed, why in unclean_allowed(seen, change.since_ns, change.at_ns):
         for cause in _election(change, partition, until):
-            found.append(cause if allowed else replace(cause, sure=False, why=why))
+            causes.append(cause if allowed else replace(cause, sure=False, why=why))
     for cause in elections_by_an_old_isr(change, partition, seen):
-        found += [replace(each, why=cause.why or each.why) for each in until.made(cause)]
-    for made in found:
-        yield made
-        yield from _truncated([made], change, partition)
+        causes += [replace(made, why=cause.why or made.why) for made in until.made(cause)]
+    for cause in causes:
+        yield cause
+        yield from _truncations([cause], change, partition)
 
 
 def _election(change: Change, partition: Partition, until: _Limits) -> Iterator[Cause]:
     """An election that the views show to be unclean. What was acked before a stretch that may have
     hidden the new leader in the ISR is in doubt."""
-    known = isr_stays(change.leader, partition, change.at_ns)
-    if not known or known[-1].inside:
+    stays = isr_stays(change.leader, partition, change.at_ns)
+    if not stays or stays[-1].inside:
         return
     cause = Cause(
         kind=UNCLEAN_ELECTION,
@@ -209,9 +209,9 @@ def _election(change: Change, partition: Partition, until: _Limits) -> Iterator[
         f"instead of {change.before}",
         at_ns=change.at_ns,
         partition=partition.number,
-        known_from_ns=known[-1].since_ns,
+        known_from_ns=stays[-1].since_ns,
     )
-    dark = [each for each in partition.hidden if each.covers(known[-1].since_ns, change.at_ns)]
+    dark = partition.hidden_in(stays[-1].since_ns, change.at_ns)
     last = partition.before(change.at_ns)
     if last is not None and last.elr_unknown:
         why = f"which replicas of partition {partition.number} were eligible was not told"
@@ -221,7 +221,7 @@ def _election(change: Change, partition: Partition, until: _Limits) -> Iterator[
     if not dark:
         yield from until.made(cause)
         return
-    ends = [each.end_ns for each in dark if each.end_ns is not None]
+    ends = [hidden.end_ns for hidden in dark if hidden.end_ns is not None]
     if len(ends) == len(dark) and max(ends) <= change.since_ns:
         yield from until.made(replace(cause, known_from_ns=max(ends)))
     for maybe in until.made(cause):
@@ -256,14 +256,14 @@ def _hidden(hidden: Hidden, partition: Partition, seen: Seen) -> Iterator[Cause]
         yield from elections
         truncating += elections
     elif (why := hidden_by(hidden, seen)) is not None:
-        by_an_old_isr = [replace(each, kind=OLD_ISR, why=why) for each in elections]
+        by_an_old_isr = [replace(election, kind=OLD_ISR, why=why) for election in elections]
         yield from by_an_old_isr
         truncating += by_an_old_isr
     for made in truncating:
         yield replace(made, kind=TRUNCATION)
         # What was cut off before the first view shows in nothing that came later.
         if not _is_before_all(hidden, partition):
-            yield _after(made, hidden.start_ns)
+            yield _after_truncation(made, hidden.start_ns)
 
 
 def _is_before_all(hidden: Hidden, partition: Partition) -> bool:
@@ -272,7 +272,7 @@ def _is_before_all(hidden: Hidden, partition: Partition) -> bool:
 
 
 def _hidden_end(hidden: Hidden, partition: Partition, seen: Seen) -> int | None:
-    """Until when an unseen leader of the stretch may have acknowledged on (None: without end)."""
+    """Until when a leader that the stretch hid may have acknowledged on (None: without end)."""
     end_ns, first = hidden.end_ns, partition.states[:1]
     stayed = not hidden.leaders and len(hidden.led) < 2
     if end_ns is None or stayed or end_ns == first[0].time_ns:
@@ -303,7 +303,7 @@ def _hidden_elections(
     if not partition.states:
         yield election
         return
-    known = (isr_stays(broker, partition, hidden.start_ns + 1) for broker in seen.brokers)
+    all_stays = (isr_stays(broker, partition, hidden.start_ns + 1) for broker in seen.brokers)
     # It is not known since when a broker is out that no look saw in an ISR.
-    out = [each[-1].since_ns * (len(each) > 1) for each in known if each and not each[-1].inside]
+    out = [s[-1].since_ns * (len(s) > 1) for s in all_stays if s and not s[-1].inside]
     yield replace(election, known_from_ns=min([hidden.start_ns, *out]))

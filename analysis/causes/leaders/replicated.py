@@ -74,8 +74,8 @@ def _alive_until(term: Term, partition: Partition, seen: Seen) -> int:
         for fault, _ in seen.happened.known()
         if fault["ok_ns"] is not None and term[0][0].leader in fault["nodes"]
     ]
-    known = [ns for ns in hit if begun_ns <= ns <= over_ns]
-    return max([*known, _session_before(over_ns, partition, seen)])
+    within = [ns for ns in hit if begun_ns <= ns <= over_ns]
+    return max([*within, _session_before(over_ns, partition, seen)])
 
 
 def _session_before(over_ns: int, partition: Partition, seen: Seen) -> int:

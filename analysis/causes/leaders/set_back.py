@@ -39,19 +39,19 @@ def elections_by_an_old_isr(change: Change, partition: Partition, seen: Seen) ->
     strikes = quorum_strikes(seen.happened, seen.kafka)
     if not strikes:
         return
-    for back in _backs(partition, change.at_ns):
+    for back in _set_backs(partition, change.at_ns):
         out_ns = _lacks_since(change, back, partition, seen)
         if out_ns is None:
             continue
-        dark = [each for each in partition.hidden if each.covers(out_ns, change.at_ns)]
-        for cause in _of(strikes, back, _cause(change, partition, out_ns)):
+        dark = partition.hidden_in(out_ns, change.at_ns)
+        for cause in _permitted_by(strikes, back, _cause(change, partition, out_ns)):
             yield replace(cause, sure=False, why=cause.why or dark[0].why) if dark else cause
 
 
-def forgotten(partition: Partition, seen: Seen) -> Iterator[Cause]:
+def no_leader_left(partition: Partition, seen: Seen) -> Iterator[Cause]:
     """The causes of a partition without any broker left to lead."""
     strikes = quorum_strikes(seen.happened, seen.kafka)
-    for back in _backs(partition, None) if strikes else ():
+    for back in _set_backs(partition, None) if strikes else ():
         if back.leader is None and not back.eligible:
             cause = Cause(
                 kind=OLD_ISR,
@@ -60,7 +60,7 @@ def forgotten(partition: Partition, seen: Seen) -> Iterator[Cause]:
                 partition=partition.number,
                 begun_before_ns=back.time_ns,
             )
-            yield from _of(strikes, back, cause)
+            yield from _permitted_by(strikes, back, cause)
 
 
 def metadata_causes(seen: Seen) -> Iterator[Cause]:
@@ -86,13 +86,13 @@ def hidden_by(hidden: Hidden, seen: Seen) -> str | None:
     return None
 
 
-def _backs(partition: Partition, until_ns: int | None) -> Iterator[State]:
+def _set_backs(partition: Partition, until_ns: int | None) -> Iterator[State]:
     for state in partition.states:
         if state.went_back and (until_ns is None or state.time_ns <= until_ns):
             yield state
 
 
-def _of(strikes: Sequence[QuorumStrike], back: State, cause: Cause) -> Iterator[Cause]:
+def _permitted_by(strikes: Sequence[QuorumStrike], back: State, cause: Cause) -> Iterator[Cause]:
     """The cause, if a strike came before and was not over: sure if one of them certainly took
     something."""
     before = [
@@ -101,7 +101,7 @@ def _of(strikes: Sequence[QuorumStrike], back: State, cause: Cause) -> Iterator[
         if strike.invoke_ns < back.time_ns
         and (strike.over_ns is None or back.since_ns < strike.over_ns)
     ]
-    for strike in sorted(before, key=lambda each: each.why is not None)[:1]:
+    for strike in sorted(before, key=lambda strike: strike.why is not None)[:1]:
         words = f"{strike.words}, and {cause.words}"
         yield replace(
             cause, words=words, fault=strike.fault, sure=strike.why is None, why=strike.why
@@ -120,11 +120,11 @@ def _cause(change: Change, partition: Partition, out_ns: int) -> Cause:
 
 def _lacks_since(change: Change, back: State, partition: Partition, seen: Seen) -> int | None:
     """From when on the new leader may lack acked records; None: it lacks nothing."""
-    known = isr_stays(change.leader, partition, back.time_ns)
-    if not known or known[-1].inside or _came_back(change, back, partition):
+    stays = isr_stays(change.leader, partition, back.time_ns)
+    if not stays or stays[-1].inside or _came_back(change, back, partition):
         return None
     had_ns = had_until(change, _anew(partition, back), seen, unknown=True)
-    return known[-1].since_ns if had_ns is None else max(known[-1].since_ns, had_ns + 1)
+    return stays[-1].since_ns if had_ns is None else max(stays[-1].since_ns, had_ns + 1)
 
 
 def _came_back(change: Change, back: State, partition: Partition) -> bool:
@@ -140,7 +140,7 @@ def _came_back(change: Change, back: State, partition: Partition) -> bool:
 
 def _anew(partition: Partition, back: State) -> Partition:
     """The states of new epochs since the metadata went back."""
-    known = [(state, state.epoch) for state in partition.states if state.epoch is not None]
-    newest = max((epoch for state, epoch in known if state.time_ns < back.time_ns), default=-1)
-    later = [s for s, epoch in known if s.time_ns >= back.time_ns and epoch > newest]
+    epochs = [(state, state.epoch) for state in partition.states if state.epoch is not None]
+    newest = max((epoch for state, epoch in epochs if state.time_ns < back.time_ns), default=-1)
+    later = [s for s, epoch in epochs if s.time_ns >= back.time_ns and epoch > newest]
     return replace(partition, states=tuple(later))

@@ -44,17 +44,17 @@ def stale_leader_end(
 ) -> int | None:
     """From when on the leader before `change` certainly acknowledged nothing, at the change or
     later; None: never. `unknown_hides`: faults of unknown effects hide its fetching, too."""
-    ends = _ended(change, happened), _leads_again(change, partition)
-    known = [end_ns for end_ns in ends if end_ns is not None]
-    back_ns = _came_back(change, partition, min(known, default=None))
-    known += [] if back_ns is None else [back_ns]
-    later = _AfterChange(change=change, partition=partition, until_ns=min(known, default=None))
-    stayed_ns = later.stayed(happened, lag_max_ms * 1e6 * LAGS, unknown=unknown_hides)
-    known += [stayed_ns] if stayed_ns is not None else []
-    return max(change.at_ns, min(known)) if known else None
+    by_events = _process_end(change, happened), _leads_again(change, partition)
+    ends = [end_ns for end_ns in by_events if end_ns is not None]
+    back_ns = _came_back(change, partition, min(ends, default=None))
+    ends += [] if back_ns is None else [back_ns]
+    later = _AfterChange(change=change, partition=partition, until_ns=min(ends, default=None))
+    stayed_ns = later.stayed_until(happened, lag_max_ms * 1e6 * LAGS, unknown=unknown_hides)
+    ends += [stayed_ns] if stayed_ns is not None else []
+    return max(change.at_ns, min(ends)) if ends else None
 
 
-def _ended(change: Change, happened: Happened) -> int | None:
+def _process_end(change: Change, happened: Happened) -> int | None:
     proved = []
     for fault in happened.faults:
         effects = happened.effects(fault)
@@ -99,7 +99,7 @@ class _AfterChange:
     partition: Partition
     until_ns: int | None
 
-    def stayed(self, happened: Happened, needed_ns: float, *, unknown: bool) -> int | None:
+    def stayed_until(self, happened: Happened, needed_ns: float, *, unknown: bool) -> int | None:
         """When the old leader had been in every ISR for so long, under one leader in one epoch;
         None if it left one before."""
         for term in self._terms():
@@ -161,7 +161,7 @@ def _links_to(fault: Row, happened: Happened) -> bool:
 def remaining(whole: Stretch, without: Sequence[Stretch]) -> Iterable[Stretch]:
     """The parts of a stretch outside of others, in order of time."""
     from_ns, end_ns = whole
-    for start_ns, stop_ns in sorted(without, key=lambda each: each[0]):
+    for start_ns, stop_ns in sorted(without, key=lambda stretch: stretch[0]):
         if stop_ns is not None and stop_ns <= from_ns:
             continue
         if end_ns is not None and start_ns >= end_ns:

@@ -65,8 +65,8 @@ class Happened:
         return cls(
             faults=faults,
             steps={
-                step: None if known is None else Effects.model_validate(known)
-                for step, known in effects.items()
+                step: None if written is None else Effects.model_validate(written)
+                for step, written in effects.items()
             },
             options_of={step["step"]: step.get("options") or {} for step in plan},
             nodes=nodes or {},

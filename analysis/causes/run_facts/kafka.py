@@ -103,7 +103,7 @@ class Kafka:
         replication factor, and the settings of its that faults changed; 0: there never are any."""
         if not self.elr:
             return 0
-        most = [self.min_isr(server, {**topic["config"], **each}) for each in ({}, *changed)]
+        most = [self.min_isr(server, {**topic["config"], **change}) for change in ({}, *changed)]
         return min(int(topic["replication_factor"]), max(most))
 
 

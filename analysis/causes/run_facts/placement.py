@@ -34,7 +34,7 @@ Replicas = Sequence[str]
 MOST_BROKERS, MOST_PARTITIONS = 9, 1000  # of a scenario; a record may have more
 
 
-def misplaced(record: Mapping[str, Any]) -> int | None:
+def misplaced_count(record: Mapping[str, Any]) -> int | None:
     """The number of misplaced replicas; None if run.json does not have the placement, or Kafka did
     not place them in a cluster of the harness."""
     placed: Sequence[Replicas] = record.get("replicas") or ()
@@ -46,10 +46,10 @@ def misplaced(record: Mapping[str, Any]) -> int | None:
         for name, node in sorted(nodes.items(), key=lambda item: int(item[1]["id"]))
         if node["role"] == "broker"
     }
-    known = {name for replicas in placed for name in replicas} <= racks.keys()
-    some = placed and len(racks) <= MOST_BROKERS and len(placed) <= MOST_PARTITIONS
+    of_brokers = {name for replicas in placed for name in replicas} <= racks.keys()
+    small = placed and len(racks) <= MOST_BROKERS and len(placed) <= MOST_PARTITIONS
     rule = fewest_misplaced if kafka_of(record).zookeeper else fewest_off_stripes
-    return rule(placed, racks) if some and known else None
+    return rule(placed, racks) if small and of_brokers else None
 
 
 def placed_by_kafka(record: Mapping[str, Any]) -> bool:
@@ -112,8 +112,8 @@ def fewest_off_stripes(placed: Sequence[Replicas], racks: Mapping[str, str]) -> 
     ring = sorted(set(racks.values()))
     turns = [_turns([name for name in racks if racks[name] == rack]) for rack in ring]
     choices = product(_turns(ring), product(*turns))
-    known = placed[: len(racks)]
-    return min(_off(known, of, dict(zip(ring, own, strict=True))) for of, own in choices)
+    checked = placed[: len(racks)]
+    return min(_off(checked, of, dict(zip(ring, own, strict=True))) for of, own in choices)
 
 
 def _turns(names: Replicas) -> list[Replicas]:

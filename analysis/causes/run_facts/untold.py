@@ -88,8 +88,8 @@ def not_judged(untold: Collection[str]) -> frozenset[str]:
 
 
 def unmeasured_windows(untold: Collection[str]) -> dict[str, str]:
-    """The kinds of windows that cannot be measured -> why. No imported history says who follows the
-    log."""
+    """The kinds of windows that cannot be measured -> why. No imported history says which readers
+    follow the log."""
     if BEGINS in untold:
         why = f"the history does not tell {_WORDS[BEGINS]}"
         return dict.fromkeys(("produce", *_OF_READERS), why)

@@ -9,9 +9,9 @@ whose commit it had acknowledged before the question.
     commit 7 -> ok    commit 10 -> ok    commit 7 -> ok    committed 7                 =>  nothing
     commit 7 begun, no answer    commit 10 -> ok    committed 7                        =>  nothing
 
-A member that commits a lower offset sets the group back itself, and a late commit, of an older
-generation or retried, is no fault of the storage. So the answer convicts only if each commit of
-just that offset was acknowledged before the higher one began. A commit of a member that died
+A member that commits a lower offset sets the group back itself, and a late commit (retried, or of
+an older generation) is no fault of the storage. So the answer convicts only if each commit of
+exactly that offset was acknowledged before the higher one began. A commit of a member that died
 meanwhile has no known offset, and may be of any.
 
 **zombie-commit**: a commit was acknowledged that a member began in a generation after another
@@ -25,9 +25,9 @@ may set the group back, or past what the new owner has not processed.
     the same, in a transaction that was aborted                                        =>  nothing
 
 A generation counts as assigned once a member got its partitions: by then the coordinator has stored
-it. A generation that members have joined and not yet got may die with its coordinator.
+it. One that members have only joined may die with its coordinator.
 
-Cannot see: commits of clients by themselves (`commit = "auto"`), of which only the end is known;
+Cannot see: automatic commits of clients (`commit = "auto"`), of which only the end is known;
 offsets that are gone altogether, since an answer without an offset is not recorded.
 """
 
@@ -57,11 +57,11 @@ _EVER_NS = 2**63 - 1
 
 
 def answers(operations: DataFrame) -> DataFrame:
-    """Each answer of the coordinator for which a higher offset had been committed.
+    """Each answer of the coordinator after a commit of a higher offset.
 
-    run_id, reader, partition, offset, end_ns, higher (of the commits above it that were
-    acknowledged before it was asked, the one begun last: begun_ns, offset, acked_ns), same_ns (when
-    the last commit of just that offset had ended at the latest; null: there is none).
+    run_id, reader, partition, offset, end_ns, higher (of the higher commits acknowledged before the
+    question, the one begun last: begun_ns, offset, acked_ns), same_ns (when the last commit of
+    exactly that offset had ended at the latest; null: there is none).
     """
     asked = operations.where((F.col("f") == "committed") & _took_time()).select(
         "run_id",
@@ -100,10 +100,10 @@ def answers(operations: DataFrame) -> DataFrame:
 
 
 def outdated_commits(operations: DataFrame, runs: DataFrame) -> DataFrame:
-    """Each commit that was acknowledged while its member was of a generation that was over.
+    """Each acknowledged commit of a member whose generation was over.
 
-    run_id, reader, partition, offset, start_ns, end_ns, since_ns (from when on the member and the
-    newer generation were there both), until_ns (when the member learned of another).
+    run_id, reader, partition, offset, start_ns, end_ns, since_ns (from when on both the member and
+    the newer generation existed), until_ns (when the member learned of another).
     """
     commits = operations.where(
         (F.col("f") == "commit") & (F.col("type") == "ok") & _took_time()
@@ -138,7 +138,7 @@ def went_back() -> Rule:
     )
 
 
-def of_a_zombie() -> Rule:
+def zombie_commit() -> Rule:
     """Commits of a generation that was over, one row per partition and commit."""
     learned = F.coalesce(F.col("until_ns") <= F.col("end_ns"), F.lit(False))
     return Rule(
@@ -151,7 +151,7 @@ def of_a_zombie() -> Rule:
 
 
 def by_answer(tables: Tables) -> DataFrame | None:
-    """A row for each answer that a higher commit had come before."""
+    """A row for each answer after a higher commit."""
     history = tables.history
     return answers(history.operations) if history.groups else None
 
@@ -163,8 +163,8 @@ def by_outdated_commit(tables: Tables) -> DataFrame | None:
 
 
 def _took_time() -> Column:
-    """Whether its begin was recorded: of a client's own commits, and in older histories of what
-    the coordinator was asked, only the end is known, and stands for both."""
+    """Whether its begin was recorded. Of automatic commits, and in older histories of questions to
+    the coordinator, only the end is known, and stands for both."""
     return F.coalesce(F.col("start_ns") < F.col("end_ns"), F.lit(False))
 
 
@@ -208,7 +208,7 @@ COMMIT_BACK = Anomaly(
 )
 ZOMBIE_COMMIT = Anomaly(
     name="zombie-commit",
-    rules={by_outdated_commit: of_a_zombie},
+    rules={by_outdated_commit: zombie_commit},
     signs=(Sign.OUTDATED,),
     meaning="commits accepted from a member of a generation that was over",
     noun="zombie commit",

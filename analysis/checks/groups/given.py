@@ -1,7 +1,6 @@
-"""What a group did with each value, and the commits that went past it: tables for the rules on
-groups.
+"""What a group did with each value, and which commit went past it: tables for the rules on groups.
 
-    poll a, b    process a    committed: 2    =>  a: processed once    b: passed, by that commit
+poll a, b    process a    committed: 2    =>  a: processed once    b: passed, by that commit
 """
 
 from __future__ import annotations
@@ -12,14 +11,14 @@ from pyspark.sql import functions as F  # noqa: N812
 from analysis.frames.operations import is_processed, offset_of, partition_of, place_of
 
 
-def handled(operations: DataFrame, fates: DataFrame) -> DataFrame:
+def with_handling(operations: DataFrame, fates: DataFrame) -> DataFrame:
     """`fates` with what the group did to each value, of runs that have a group.
 
     polled_ns (first; null: never), processed (how often, at the place where it was most often),
-    processed_place, processed_ns (the last there), members (1 or 2: two or more, there), begun (how
-    often it is not known how processing ended), failed (how often it failed), committed and started
-    (of the partition that has it in the end, if any: where the group would go on, and the lowest
-    offset that it was given).
+    processed_place, processed_ns (the last there), members (1, or 2: two or more, there), begun
+    (how often processing has no known end), failed (how often it failed), committed and started (of
+    the partition that has it in the end: where the group would go on, and the lowest offset that it
+    was given).
     """
     partition = partition_of(F.col("first_place")).alias("partition")
     return (
@@ -29,12 +28,12 @@ def handled(operations: DataFrame, fates: DataFrame) -> DataFrame:
     )
 
 
-def given_up(skipped: DataFrame, operations: DataFrame) -> DataFrame:
-    """Skipped rows of `handled` with their last poll, and what came of the member that made it.
+def with_last_poll(skipped: DataFrame, operations: DataFrame) -> DataFrame:
+    """Skipped rows of `with_handling` with their last poll, and what its member did afterwards.
 
-    polled_ns, polled_by, polled_partition and polled_offset (null: never polled), passed_ns: when
-    that member began, after that poll, to process a record of a later offset of that partition
-    (null: it never did), and what `passed_by` tells.
+    polled_ns, polled_by, polled_partition and polled_offset (null: never polled), passed_ns (when
+    that member then began to process a record at a later offset of that partition; null: never),
+    and the columns of `passed_by`.
     """
     place = F.struct("end_ns", "process", "partition", "offset")
     last = (
@@ -77,12 +76,12 @@ def given_up(skipped: DataFrame, operations: DataFrame) -> DataFrame:
 
 
 def passed_by(rows: DataFrame, operations: DataFrame) -> DataFrame:
-    """Of rows of `handled` that the group went past: run_id, value, went_on_ns (when it was first
-    known to have committed past them), sender and transaction (of that commit; null: in none), and
-    of_offsets, 1. By one order of what was committed and of what was passed."""
-    known = ("run_id", "partition", "offset")
+    """For rows of `with_handling` that the group went past: run_id, value, went_on_ns (when it was
+    first known to have committed past them), sender and transaction (of that commit; null: none),
+    and of_offsets, 1. Sorts commits and passed rows together, once."""
+    place = ("run_id", "partition", "offset")
     commits = _transaction_commits(operations)
-    passed = rows.withColumn("offset", offset_of(F.col("first_place"))).select(*known, "value")
+    passed = rows.withColumn("offset", offset_of(F.col("first_place"))).select(*place, "value")
     in_order = Window.partitionBy("run_id", "partition").orderBy("offset")
     behind = in_order.rangeBetween(1, Window.unboundedFollowing)
     return (
@@ -101,30 +100,30 @@ def passed_by(rows: DataFrame, operations: DataFrame) -> DataFrame:
 
 
 def _transaction_commits(operations: DataFrame) -> DataFrame:
-    """run_id, partition, offset, and of each commit that was acknowledged, or that a member was
-    told of: tells (end_ns, sender, transaction). Who is told of one is told an offset that the last
-    transaction handed in which handed in just that one."""
-    known = ("run_id", "partition", "offset")
+    """run_id, partition, offset, and `tells` (end_ns, sender, transaction) of each commit that was
+    acknowledged, or that the coordinator answered with. An answer is of the last transaction that
+    handed in exactly that offset before."""
+    place = ("run_id", "partition", "offset")
     sender = F.crc32("process").alias("sender")
     commits = operations.where(F.col("f") == "commit")
     handed_in = F.struct(F.col("start_ns").alias("begun_ns"), sender, "transaction")
-    handed = commits.where(F.col("transaction").isNotNull()).select(*known, handed_in.alias("by"))
+    handed = commits.where(F.col("transaction").isNotNull()).select(*place, handed_in.alias("by"))
     answers = operations.where((F.col("f") == "committed") & (F.col("type") == "ok"))
     in_time = F.when(F.col("by.begun_ns") <= F.col("end_ns"), F.col("by"))
     by_answers = (
-        answers.select(*known, "end_ns")
-        .join(handed, on=[*known], how="left")
-        .groupBy(*known, "end_ns")
+        answers.select(*place, "end_ns")
+        .join(handed, on=[*place], how="left")
+        .groupBy(*place, "end_ns")
         .agg(F.max(in_time).alias("by"))
-        .select(*known, F.struct("end_ns", "by.sender", "by.transaction").alias("tells"))
+        .select(*place, F.struct("end_ns", "by.sender", "by.transaction").alias("tells"))
     )
     acked = commits.where(F.col("type") == "ok")
-    return acked.select(*known, F.struct("end_ns", sender, "transaction").alias("tells")).union(
+    return acked.select(*place, F.struct("end_ns", sender, "transaction").alias("tells")).union(
         by_answers
     )
 
 
-def _tells_of_commits() -> Column:
+def _is_committed() -> Column:
     return F.col("f").isin("commit", "committed") & (F.col("type") == "ok")
 
 
@@ -171,10 +170,10 @@ def _by_value(operations: DataFrame) -> DataFrame:
 
 
 def _by_partition(operations: DataFrame) -> DataFrame:
-    """One row for each (run_id, partition) of which the group was given anything."""
-    known = _tells_of_commits()
-    at = F.when(known, F.col("offset"))
-    moment = F.when(known, F.col("end_ns"))
+    """One row for each (run_id, partition) that the group polled or committed."""
+    committed = _is_committed()
+    at = F.when(committed, F.col("offset"))
+    moment = F.when(committed, F.col("end_ns"))
     return (
         operations.where(F.col("f").isin("poll", "commit", "committed"))
         .groupBy("run_id", "partition")
@@ -187,16 +186,16 @@ def _by_partition(operations: DataFrame) -> DataFrame:
 
 
 def is_passed() -> Column:
-    """Whether a value of `handled` is in the log, the group had begun before it, and would go on
-    behind it."""
+    """Whether a value of `with_handling` is in the log, the group had begun at or before it, and
+    would go on behind it."""
     return is_behind() & is_begun()
 
 
 def is_behind() -> Column:
-    """Whether the group would go on behind a value of `handled` that is in the log."""
+    """Whether the group would go on behind a value of `with_handling` that is in the log."""
     return offset_of(F.col("first_place")) < F.col("committed")
 
 
 def is_begun() -> Column:
-    """Whether it is, or lies behind, the first that the group was given of its partition."""
+    """Whether it is at or behind the first offset that the group was given of its partition."""
     return F.coalesce(offset_of(F.col("first_place")) >= F.col("started"), F.lit(False))

@@ -33,10 +33,10 @@ from harness.history.tables import partitions_named
 from harness.model.client_settings import of_one_generation
 from harness.model.worker_kinds import kind_named
 
-TOLD = frozenset({"member", "assigned"})  # what tells a member's generation
-LIFE = frozenset({*TOLD, "revoked", "dies", "end"})
+TELLING = frozenset({"member", "assigned"})  # events with a member's generation
+LIFE = frozenset({*TELLING, "revoked", "dies", "end"})
 SESSION_MS = 45_000  # session.timeout.ms, of librdkafka
-SLACK_NS = 10 * 10**9  # a coordinator that is elected begins all sessions anew
+SLACK_NS = 10 * 10**9  # an elected coordinator begins all sessions anew
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,17 +46,17 @@ class Stretch:
     process: str
     generation: int
     from_ns: int
-    until_ns: int | None  # None: nobody said
+    until_ns: int | None  # None: not known
     partition: int | None = None
 
     def meets(self, other: Stretch) -> bool:
-        """Whether both were at one time."""
-        mine_first = self.until_ns is None or other.from_ns < self.until_ns
-        return mine_first and (other.until_ns is None or self.from_ns < other.until_ns)
+        """Whether they overlap."""
+        begins_before = self.until_ns is None or other.from_ns < self.until_ns
+        return begins_before and (other.until_ns is None or self.from_ns < other.until_ns)
 
 
-def outdated(run: Run) -> list[OutdatedRow]:
-    """Where members kept a generation when a newer one had been given out: rows of
+def outdated_rows(run: Run) -> list[OutdatedRow]:
+    """When members kept a generation although a newer one was assigned: rows of
     schema.OUTDATED."""
     members = lives(run)
     newer = _newer(members)
@@ -68,14 +68,14 @@ def outdated(run: Run) -> list[OutdatedRow]:
             "until_ns": stretch.until_ns,
         }
         for events in members.values()
-        for stretch in _generations(events)
+        for stretch in _known_generations(events)
         if (since_ns := newer.get(stretch.generation)) is not None
         and (stretch.until_ns is None or since_ns < stretch.until_ns)
     ]
 
 
-def shared(run: Run) -> list[SharedRow]:
-    """Where two members owned a partition in one generation: rows of schema.SHARED."""
+def shared_rows(run: Run) -> list[SharedRow]:
+    """When two members owned a partition in one generation: rows of schema.SHARED."""
     owned = defaultdict[tuple[int | None, int], list[Stretch]](list)
     for events in lives(run).values():
         for stretch in ownership(events):
@@ -93,12 +93,12 @@ def shared(run: Run) -> list[SharedRow]:
     ]
 
 
-def unowned(run: Run) -> list[UnownedRow]:
-    """Where a partition was nobody's in a generation that lasted: rows of schema.UNOWNED."""
+def unowned_rows(run: Run) -> list[UnownedRow]:
+    """When a partition had no owner in a generation that lasted: rows of schema.UNOWNED."""
     members = lives(run)
-    named = (kind_named(each.process or "") for each in run.suspect)
-    if any(kind is not None and kind.member for kind in named):
-        return []  # what it had may not be told
+    kinds = (kind_named(table.process or "") for table in run.suspect)
+    if any(kind is not None and kind.member for kind in kinds):
+        return []  # a damaged table may lack what its member owned
     owned = {
         (stretch.generation, stretch.partition)
         for events in members.values()
@@ -106,23 +106,22 @@ def unowned(run: Run) -> list[UnownedRow]:
     }
     work = run.scenario["workload"]
     session_ns = nanoseconds(work.get("consumer") or {}, "session.timeout.ms", SESSION_MS)
-    # A member tells what it was assigned when it polls again.
+    # A member records what it was assigned when it polls again.
     busy_ns = int(float(work.get("batch", 0)) * nanoseconds(work, "process_ms", 0))
     least_ns = session_ns + busy_ns + SLACK_NS
     partitions = range(int(run.scenario["topic"]["partitions"]))
-    unsure = _of_no_generation(members)
+    unsure = _without_generation(members)
     return [
         {"partition": partition, "from_ns": from_ns, "until_ns": until_ns}
-        for generation, from_ns, until_ns in _lasted(run, members)
+        for generation, from_ns, until_ns in _spans(run, members)
         if _undisturbed_ns(run, from_ns, until_ns) > least_ns
         for partition in partitions
         if (generation, partition) not in owned and partition not in unsure
     ]
 
 
-def _of_no_generation(members: Mapping[str, Sequence[Event]]) -> set[int]:
-    """The partitions that a member was given when its client told no generation: it may have had
-    them in any."""
+def _without_generation(members: Mapping[str, Sequence[Event]]) -> set[int]:
+    """Partitions that were assigned without a generation: a member may have had them in any."""
     return {
         partition
         for events in members.values()
@@ -133,7 +132,7 @@ def _of_no_generation(members: Mapping[str, Sequence[Event]]) -> set[int]:
 
 
 def _undisturbed_ns(run: Run, from_ns: int, until_ns: int) -> int:
-    """The longest part of this time in which no fault was in force."""
+    """The longest part of a stretch in which no fault was in force."""
     longest = 0
     for fault in sorted(run.faults, key=lambda fault: int(fault["invoke_ns"])):
         longest = max(longest, min(int(fault["invoke_ns"]), until_ns) - from_ns)
@@ -142,9 +141,9 @@ def _undisturbed_ns(run: Run, from_ns: int, until_ns: int) -> int:
     return max(longest, until_ns - from_ns)
 
 
-def _lasted(run: Run, members: Mapping[str, Sequence[Event]]) -> Iterator[tuple[int, int, int]]:
-    """Each generation that was given out: when to the last that told so, and until when no member
-    told of another one (a lower one, where a coordinator counts anew), or of its own end."""
+def _spans(run: Run, members: Mapping[str, Sequence[Event]]) -> Iterator[tuple[int, int, int]]:
+    """Each assigned generation, from its last `assigned` until a member recorded another one (a
+    lower one, if a coordinator counts anew), or its own end."""
     history = [event for events in members.values() for event in events]
     given: dict[int, int] = {}
     for event in history:
@@ -155,27 +154,30 @@ def _lasted(run: Run, members: Mapping[str, Sequence[Event]]) -> Iterator[tuple[
             int(event["time_ns"])
             for event in history
             if event["event"] in ("revoked", "dies", "end")
-            or (event["event"] in TOLD and _generation(event) not in (None, generation))
+            or (event["event"] in TELLING and _generation(event) not in (None, generation))
         ]
         until_ns = min((ns for ns in ends if ns > from_ns), default=run.load_end_ns)
         yield generation, from_ns, min(until_ns, run.load_end_ns)
 
 
 def lives(run: Run) -> dict[str, list[Event]]:
-    """What each member told of its life, in order of time; nothing of groups whose members have no
-    generation in common."""
-    found = defaultdict[str, list[Event]](list)
+    """Each member's events in order of time; nothing of groups whose members have no common
+    generation."""
+    of_members = defaultdict[str, list[Event]](list)
     if run.grouped and of_one_generation(run.scenario["workload"].get("consumer") or {}):
         for event in run.events:
             if event["event"] in LIFE:
-                found[event["process"]].append(event)
-    members = {p: mine for p, mine in found.items() if any(e["event"] in TOLD for e in mine)}
-    return {p: sorted(mine, key=lambda e: int(e["time_ns"])) for p, mine in members.items()}
+                of_members[event["process"]].append(event)
+    return {
+        process: sorted(events, key=lambda event: int(event["time_ns"]))
+        for process, events in of_members.items()
+        if any(event["event"] in TELLING for event in events)
+    }
 
 
 def ownership(events: Sequence[Event]) -> Iterator[Stretch]:
-    """What one member owned in which generation. A new one that takes nothing away goes on with
-    what it has."""
+    """What one member owned in which generation. It keeps what it has in a new one that revokes
+    nothing."""
     owns = dict[int, tuple[int, int]]()  # partition -> generation, since when
 
     def let_go(partitions: Sequence[int], until_ns: int | None) -> Iterator[Stretch]:
@@ -193,7 +195,7 @@ def ownership(events: Sequence[Event]) -> Iterator[Stretch]:
     process = str(events[0]["process"]) if events else ""
     for event in events:
         now_ns, named = int(event["time_ns"]), partitions_named(event["text"])
-        if event["event"] in TOLD:
+        if event["event"] in TELLING:
             generation = _generation(event)
             keeps = [p for p, (old, _) in owns.items() if old != generation]
             yield from let_go(keeps, now_ns)
@@ -206,10 +208,10 @@ def ownership(events: Sequence[Event]) -> Iterator[Stretch]:
     yield from let_go(list(owns), None)
 
 
-def _generations(events: Sequence[Event]) -> Iterator[Stretch]:
-    """The generations that one member knew, one after the other."""
-    known = [(int(e["time_ns"]), _generation(e)) for e in events if e["event"] in TOLD]
-    changes = [each for n, each in enumerate(known) if n == 0 or each[1] != known[n - 1][1]]
+def _known_generations(events: Sequence[Event]) -> Iterator[Stretch]:
+    """The generations of one member, one after the other."""
+    seen = [(int(e["time_ns"]), _generation(e)) for e in events if e["event"] in TELLING]
+    changes = [change for n, change in enumerate(seen) if n == 0 or change[1] != seen[n - 1][1]]
     ends: list[int | None] = [*(time_ns for time_ns, _ in changes[1:]), None]
     for (from_ns, generation), until_ns in zip(changes, ends, strict=True):
         if generation is not None:
@@ -222,7 +224,7 @@ def _generations(events: Sequence[Event]) -> Iterator[Stretch]:
 
 
 def _newer(members: Mapping[str, Sequence[Event]]) -> dict[int, int]:
-    """Of each generation, when a newer one was first given to a member."""
+    """Of each generation, when a newer one was first assigned."""
     known: set[int] = set()
     given: dict[int, int] = {}
     for event in (event for events in members.values() for event in events):
@@ -243,6 +245,6 @@ def _newer(members: Mapping[str, Sequence[Event]]) -> dict[int, int]:
 
 
 def _generation(event: Event) -> int | None:
-    """The generation that an event tells; None: none."""
+    """The generation of an event; None: it has none."""
     generation = event.get("generation")
     return None if generation is None or generation < 0 else int(generation)

@@ -1,14 +1,14 @@
 """A consumer group's processing of the log: skipped and reprocessed records.
 
-**skipped**: the group has committed past a record that is in the log, and none of its members has
-processed it. At-most-once loss: no member will ever get it again.
+**skipped**: the group has committed past a record that is in the log, and no member has processed
+it. At-most-once loss: no member will ever get it again.
 
     final read: a at 0, b at 1    poll a, b    process a    committed: 2    =>  b is skipped
     the same, but process b as well                                         =>  nothing
     the same, but committed: 1                                              =>  nothing as yet
 
-`polled` if a member had got it, `never_polled` if none had, `failed` if its processing failed: the
-output of a transformer was certainly not written. `before_first` if it lies before the first record
+`polled` if a member had got it, `never_polled` if none had, `failed` if its processing failed (a
+transformer's output was certainly not written), `before_first` if it lies before the first record
 that any member got of its partition: with auto.offset.reset=earliest a new group begins at the
 log's start.
 
@@ -30,10 +30,9 @@ such as that of an aborted transaction, does not count.
 
     process a -> fail    process a at 0                                     =>  nothing
 
-Cannot see: records before the first that the group was ever given, where it began at the log's end
-(`auto.offset.reset=latest`) or is an imported one; records that are gone from the log (lost,
-vanished); a commit without answer that nobody was told of afterwards; a commit past the log's end,
-as long as no record comes to lie there.
+Cannot see: records before the first that the group got, if it began at the log's end
+(`auto.offset.reset=latest`) or is imported; records that are gone from the log (lost, vanished); an
+unanswered commit that no later answer shows; a commit past the log's end, until records are there.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ from analysis.causes.kinds import (
     UNSETTLED,
 )
 from analysis.checks.anomaly import Anomaly
-from analysis.checks.groups.given import given_up, handled, is_begun, is_behind
+from analysis.checks.groups.given import is_begun, is_behind, with_handling, with_last_poll
 from analysis.checks.promise import (
     AUTO_COMMIT,
     CRCS,
@@ -93,13 +92,13 @@ def skipped() -> Rule:
 
 
 def _skipped_ns() -> Column:
-    """When it was known both that the record was there and that the group had gone past it: a
-    record may be written below an offset that was committed before the log was cut."""
+    """When both were known: that the record was in the log, and that the group had gone past it.
+    After a truncation a record may be written below an offset that was committed before."""
     acked = F.when(F.col("acked_place") == F.col("first_place"), F.col("acked_ns"))
     given = F.when(F.col("delivered_place") == F.col("first_place"), F.col("delivered_ns"))
-    there_ns = F.least(acked, given)
-    both = there_ns.isNotNull() & F.col("went_on_ns").isNotNull()
-    return F.when(both, F.greatest(there_ns, F.col("went_on_ns")))
+    in_log_ns = F.least(acked, given)
+    both = in_log_ns.isNotNull() & F.col("went_on_ns").isNotNull()
+    return F.when(both, F.greatest(in_log_ns, F.col("went_on_ns")))
 
 
 def reprocessed() -> Rule:
@@ -121,7 +120,7 @@ def _is_skipped() -> Column:
 
 def _by_handled_value(tables: Tables) -> DataFrame | None:
     history = tables.history
-    return handled(history.operations, tables.values()) if history.groups else None
+    return with_handling(history.operations, tables.values()) if history.groups else None
 
 
 def _by_skipped_value(tables: Tables) -> DataFrame | None:
@@ -130,7 +129,7 @@ def _by_skipped_value(tables: Tables) -> DataFrame | None:
         return None
     runs = F.broadcast(tables.history.runs.select("run_id", "from_start"))
     skipped = given.join(runs, on="run_id", how="inner").where(_is_skipped())
-    return given_up(skipped, tables.history.operations)
+    return with_last_poll(skipped, tables.history.operations)
 
 
 OFFSETS_ALONE = permitted(

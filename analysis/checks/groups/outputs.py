@@ -1,9 +1,9 @@
 """Outputs of transformers: inputs without an output, or with more than one.
 
 A transformer is a member of the group that sends an *output* for each *input*, a record that a
-producer sent. An output says which its input is: it was due at the moment at which, in the same
-worker, the processing of the input began. Its input is a value at a place: one that stands twice
-in the log rightly has two outputs.
+producer sent. An output belongs to the input whose processing began, in the same worker, at the
+moment at which the output was due. An input is a value at a place: one that is twice in the log
+rightly has two outputs.
 
 **two-outputs**: the final read, complete or not, has two outputs of one input; one row per input.
 
@@ -12,12 +12,11 @@ in the log rightly has two outputs.
     process a at 0: send x    final read: a; x, x                                 =>  a duplicate
     process a at 0: send x    process a at 1: send y    final read: a, a; x, y    =>  nothing: two
 
-`by_another` if two workers sent them, `by_the_same` if one did. Of processing that never ended the
-offset is not known: it counts where the value was only ever seen at one place.
+`by_another` if two workers sent them, `by_the_same` if one did. Processing that never ended has no
+known offset: it counts if the value was seen at one place only.
 
-**no-output**: the group has committed past an input that is in the log, and nothing was made of it:
-of its outputs, if any was sent, none was acknowledged, and none is in the final read, which is
-complete for every partition.
+**no-output**: the group has committed past an input that is in the log, and it has no output: none
+was acknowledged, and none is in the final read, which is complete for every partition.
 
     final read: a at 0    committed: 1    process a at 0, nothing sent            =>  no output
     the same, and its output x -> info                                            =>  no output
@@ -26,18 +25,18 @@ complete for every partition.
     the same, but a is an output itself, or committed: 0                          =>  nothing
 
 `never_sent` if no output was begun, `failed` if each certainly was not written, else `in_doubt`. A
-skipped record has no output either: skipped tells what members did with it, this what came of it.
-If an output was acknowledged the group did its part: only lost reports it.
+skipped record has no output either: *skipped* is about its processing, this about its result. If an
+output was acknowledged the group did its part: only *lost* reports it.
 
-No two processings of a worker begin at one moment. Where a history has two, what was sent then may
-be of either: it is no second output of one, and the output of both where one is looked for.
+No two processings of a worker begin at one moment. If a history has two, an output of that moment
+may be of either: *two-outputs* counts it for none, *no-output* for both.
 
-A send that failed is no output: in the log it is a phantom, and where readers ask for what is not
-committed it was aborted. There nothing is concluded either from one that is in doubt.
+A failed send is no output: in the log it is a phantom or, if readers ask for uncommitted records,
+an aborted one. Nothing is concluded from a send in doubt there.
 
-Cannot see: second outputs of an input that stands at several places, where processing never ended;
-an output in doubt of a partition whose log does not start at 0, which may have been deleted;
-records before the first that the group was given.
+Cannot see: second outputs of an input that is at several places, if processing never ended; an
+output in doubt in a partition whose log does not start at 0, which may have been deleted; records
+before the first that the group was given.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.causes.kinds import ANY_LOG, FLIPPED_BIT, INTERNAL, OFFSETS_GONE
 from analysis.checks.anomaly import Anomaly
-from analysis.checks.groups.given import handled, is_passed, passed_by
+from analysis.checks.groups.given import is_passed, passed_by, with_handling
 from analysis.checks.groups.handling import OFFSETS_ALONE
 from analysis.checks.promise import (
     AUTO_COMMIT,
@@ -78,9 +77,8 @@ def outputs(operations: DataFrame, values: DataFrame, runs: DataFrame) -> DataFr
     """One row for each output and processing of its input.
 
     run_id, value and place (of the input; null: its processing never ended), output, worker,
-    begun_ns (of its send), sent, stands (whether it certainly is an output of this input, and in
-    the final read), output_place (there), open (whether it, or a row of the log that it would
-    explain, may be there).
+    begun_ns (of its send), sent, stands (whether it is certainly an output of this input and in the
+    final read), output_place (there), open (whether it may be in the log).
     """
     link = ["run_id", "worker", "due_ns"]
     ours = operations.where(_by_transformer() & F.col("value").isNotNull())
@@ -118,10 +116,10 @@ def outputs(operations: DataFrame, values: DataFrame, runs: DataFrame) -> DataFr
 
 
 def by_input(made: DataFrame, values: DataFrame) -> DataFrame:
-    """A row for each input at a place of which an output stands.
+    """A row for each input at a place that has an output which stands.
 
-    What `values` knows of the input; place, least and last (of its outputs that stand: begun_ns,
-    output, place; the one begun first, and last), one and other (equal: one worker sent them all).
+    The columns of `values`; place; least and last (of its outputs that stand: output, begun_ns,
+    place); one and other (equal: one worker sent them all).
     """
     known = values.select(
         "run_id",
@@ -155,10 +153,10 @@ def by_input(made: DataFrame, values: DataFrame) -> DataFrame:
 
 
 def without_output(given: DataFrame, made: DataFrame, operations: DataFrame) -> DataFrame:
-    """Rows of `handled` of inputs that the group went past and of which no output is there.
+    """Rows of `with_handling` of inputs without output that the group went past.
 
-    With tried (how its outputs were sent, best last; null: none was) and last_output (the highest
-    of them), and what `passed_by` tells.
+    With tried (the best end of its outputs' sends; null: none was sent), last_output (the highest
+    of them), and the columns of `passed_by`.
     """
     of_input = made.select("run_id", "value", "output", "sent", "open", F.lit(False).alias("own"))
     own = operations.where(is_send() & _by_transformer()).select("run_id", "value")
@@ -198,7 +196,7 @@ def two_outputs() -> Rule:
 
 
 def no_output() -> Rule:
-    """Inputs that the group went past and of which nothing was made, one row per value."""
+    """Inputs without output that the group went past, one row per value."""
     return Rule(
         holds=F.col("first_place").isNotNull(),
         place=F.col("first_place"),
@@ -215,16 +213,16 @@ def _by_transformer() -> Column:
 
 
 def _stands() -> Column:
-    """Whether it is in the final read, not as one that was aborted, and whose it is."""
+    """Whether it is in the final read, not aborted, and certainly this input's."""
     certain = F.col("sent").isin(ACKED, UNASKED) | ((F.col("sent") == UNKNOWN) & ~F.col("dirty"))
     return certain & F.col("output_place").isNotNull() & (F.col("begun_then") == 1)
 
 
 def _may_be_there() -> Column:
-    """Whether it is there, may be, or is told of as lost."""
-    there, aborted = F.col("output_place").isNotNull(), F.col("dirty") & (F.col("sent") == FAILED)
+    """Whether it is in the log, may be, or counts as lost."""
+    in_log, aborted = F.col("output_place").isNotNull(), F.col("dirty") & (F.col("sent") == FAILED)
     deleted = (F.col("sent") == UNKNOWN) & (F.col("log_start") > 0)
-    return F.col("sent").isin(ACKED, UNASKED) | (there & ~aborted) | deleted
+    return F.col("sent").isin(ACKED, UNASKED) | (in_log & ~aborted) | deleted
 
 
 def _by_input(tables: Tables) -> DataFrame | None:
@@ -242,7 +240,7 @@ def _by_passed_input(tables: Tables) -> DataFrame | None:
     runs = history.runs.where(is_readable).select("run_id")
     values = tables.values().join(F.broadcast(runs), on="run_id", how="left_semi")
     made = outputs(history.operations, tables.values(), history.runs)
-    return without_output(handled(history.operations, values), made, history.operations)
+    return without_output(with_handling(history.operations, values), made, history.operations)
 
 
 _TRANSFORMED = when(

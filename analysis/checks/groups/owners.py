@@ -38,13 +38,13 @@ from analysis.checks.promise import OTHERWISE, forbidden, when
 from analysis.frames.evidence import Rule, Tables
 
 
-def by_shared(tables: Tables) -> DataFrame | None:
-    """A row for each two members that had one partition at one time, in one generation."""
+def _by_shared(tables: Tables) -> DataFrame | None:
+    """A row for each two members that owned a partition together in one generation."""
     return _stretches(tables.history.runs, "shared") if tables.history.shared else None
 
 
-def by_unowned(tables: Tables) -> DataFrame | None:
-    """A row for each partition and generation in which it was nobody's."""
+def _by_unowned(tables: Tables) -> DataFrame | None:
+    """A row for each partition and generation in which it had no owner."""
     return _stretches(tables.history.runs, "unowned") if tables.history.unowned else None
 
 
@@ -79,7 +79,7 @@ _ONE_OWNER = forbidden(
 
 TWO_OWNERS = Anomaly(
     name="two-owners",
-    rules={by_shared: wrongly_owned},
+    rules={_by_shared: wrongly_owned},
     meaning="partitions that two members of the consumer group had in one generation",
     noun="doubly owned partition",
     of="partition",
@@ -90,7 +90,7 @@ TWO_OWNERS = Anomaly(
 )
 UNOWNED_PARTITION = Anomaly(
     name="unowned-partition",
-    rules={by_unowned: wrongly_owned},
+    rules={_by_unowned: wrongly_owned},
     meaning="partitions that no member of the consumer group had in a generation that lasted",
     noun="unowned partition",
     of="partition",

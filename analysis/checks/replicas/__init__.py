@@ -1,1 +1,1 @@
-"""Replicas: what each of them holds and, where they are sampled, how far each has come."""
+"""Replicas: what each of them has and, where they are sampled, how far each has come."""

@@ -9,30 +9,29 @@ begins; `other_offset` is that watermark.
     the same, then log ends 7 and 8: what was cut off was not committed        =>  nothing
     the same, then log ends 9 and 6, but the ISR is the first broker alone     =>  nothing
 
-A watermark that is above a log end of its own look is *watermark-ahead*, and not told again here.
+A watermark above a log end of its own look is *watermark-ahead*, and does not count here.
 
-**watermark-back**: a leader's high watermark is below one that it had before, in the same leader
-epoch. A checkpoint is up to `replica.high.watermark.checkpoint.interval.ms` old, and may be of the
-time in which the broker followed another one, whose watermark can be lower. So only looks count
-that come twice that time, and two seconds, after the epoch was first seen, and which are followed
-by two seconds of it; where nobody could tell who leads until another epoch was seen, it may have
-ended when that began.
+**watermark-back**: a leader's high watermark is below an earlier one of the same leader epoch. A
+checkpoint is up to `replica.high.watermark.checkpoint.interval.ms` old, and may be of the time in
+which the broker followed another one, whose watermark can be lower. So a look counts only if it
+comes at least twice that time and two seconds after the epoch was first seen, and two seconds
+before its end. If a blind stretch comes before the next epoch, the end may be where that begins.
 
     checkpoints every 100 ms, epoch 3 of kafka1 from 1 s on    9 at 4 s, 8 at 5 s    =>  went back
     the same, but epoch 3 ended at 4.5 s                                            =>  nothing
-    the same, but from 4.5 s on nobody could tell, and then it is epoch 5           =>  nothing
+    the same, but it is blind from 4.5 s on, and then epoch 5                       =>  nothing
     the same, but the looks are at 1.1 s and 1.2 s                                  =>  nothing
 
-**stable-back**: a consumer of committed records was given one, and the last stable offset that the
-final read was told is not above it, though the high watermark is. One row per partition, at the
-furthest such record; `other_offset` is that last stable offset.
+**stable-back**: a consumer of committed records was given one, and the last stable offset of the
+final read is not above it, although the high watermark is. One row per partition, at the furthest
+such record; `other_offset` is that last stable offset.
 
     read: a at 7    at the end: stable up to 5, watermark 9                    =>  it went back
     read: a at 4    the same                                                   =>  nothing
     read: a at 7    at the end: stable up to 5, watermark 5                    =>  a has vanished
     read: a at 7, b at 9    at the end: stable up to 5, watermark 9            =>  back, b vanished
 
-Cannot see: what went back and came again between two looks; watermarks of epochs that are shorter
+Cannot see: what went back and rose again between two looks; watermarks of epochs that are shorter
 than those margins; a last stable offset that fell during the load and rose again.
 """
 
@@ -57,11 +56,11 @@ from analysis.checks.promise import (
 )
 from analysis.checks.replicas.watermarks import (
     AFTER_A_STRIKE,
-    WHERE_FOLLOWED,
+    WHERE_SAMPLED,
     by_look,
     ending_below,
 )
-from analysis.checks.transactions.atomicity import TOLD_TO_COMMITTED
+from analysis.checks.transactions.atomicity import READ_COMMITTED
 from analysis.frames.evidence import Rule, Tables
 from analysis.frames.operations import offset_of, partition_of, place_of
 from analysis.frames.signs import Sign
@@ -70,7 +69,7 @@ SEEN_LATE_NS = 2 * 10**9
 
 
 def end_back() -> Rule:
-    """Looks at which the ISR's log ends have come to be below a watermark of before."""
+    """The first looks at which the ISR's log ends are below an earlier watermark."""
     return Rule(
         holds=_is_below() & ~F.coalesce("was_below", F.lit(False)),
         place=place_of(F.col("partition"), F.col("least_end")),
@@ -82,7 +81,7 @@ def end_back() -> Rule:
 
 
 def watermark_back() -> Rule:
-    """Looks at which a leader's watermark is below one of before."""
+    """Looks at which a leader's watermark is below an earlier one."""
     return Rule(
         holds=F.col("high_watermark") < F.col("before"),
         place=place_of(F.col("partition"), F.col("high_watermark")),
@@ -110,10 +109,10 @@ def _is_below() -> Column:
 
 
 def _by_leader(tables: Tables) -> DataFrame | None:
-    """A row for each look at a leader whose epoch was seen long enough before and after: `before`,
-    its greatest watermark of an earlier one."""
-    followed = tables.history.watermarks
-    if followed is None:
+    """A row for each look at a leader whose epoch was seen long enough before and after: `before`
+    is its greatest earlier watermark."""
+    watermarks = tables.history.watermarks
+    if watermarks is None:
         return None
     runs = tables.history.runs
     epochs = runs.select("run_id", "checkpoint_ns", F.inline("states")).select(
@@ -128,7 +127,7 @@ def _by_leader(tables: Tables) -> DataFrame | None:
     by_epoch = Window.partitionBy("run_id", "partition", "broker", "epoch", "since_ns")
     before = by_epoch.orderBy("time_ns").rowsBetween(Window.unboundedPreceding, -1)
     return (
-        followed.where(F.col("leads") & F.col("high_watermark").isNotNull())
+        watermarks.where(F.col("leads") & F.col("high_watermark").isNotNull())
         .join(F.broadcast(epochs), on=["run_id", "partition", "broker"], how="inner")
         .where((F.col("since_ns") <= F.col("time_ns")) & ends)
         .withColumn("before", F.max("high_watermark").over(before))
@@ -137,7 +136,7 @@ def _by_leader(tables: Tables) -> DataFrame | None:
 
 def _by_partition(tables: Tables) -> DataFrame | None:
     """A row for each partition of which committed records were read: the furthest `place` that is
-    in the log still, and what the final read was told of its ends."""
+    still in the log, and the ends in the final read."""
     history = tables.history
     if history.transactions is None:
         return None
@@ -146,7 +145,7 @@ def _by_partition(tables: Tables) -> DataFrame | None:
     runs = history.runs.select(
         "run_id", "load_end_ns", F.posexplode("ends").alias("partition", "end")
     )
-    known = ("run_id", "partition", "load_end_ns", "committed_end", "uncommitted_end")
+    keys = ("run_id", "partition", "load_end_ns", "committed_end", "uncommitted_end")
     return (
         tables.values()
         .where(at.isNotNull())
@@ -157,11 +156,11 @@ def _by_partition(tables: Tables) -> DataFrame | None:
             how="inner",
         )
         .where(offset_of(at) < F.col("uncommitted_end"))
-        .groupBy(*known)
+        .groupBy(*keys)
         # Several values may have been read at one place.
         .agg(F.max(F.struct("delivered_place", "delivered_ns", "value")).alias("last"))
         .select(
-            *known, F.col("last.delivered_place").alias("place"), "last.delivered_ns", "last.value"
+            *keys, F.col("last.delivered_place").alias("place"), "last.delivered_ns", "last.value"
         )
     )
 
@@ -180,7 +179,7 @@ END_BACK = Anomaly(
     noun="falling committed end",
     of="log end",
     headline="{n} {was} below what had been committed before",
-    judged=WHERE_FOLLOWED,
+    judged=WHERE_SAMPLED,
     promises=(
         _NEW_LEADER_LACKS,
         *AFTER_A_STRIKE,
@@ -199,7 +198,7 @@ WATERMARK_BACK = Anomaly(
     noun="falling watermark",
     of="high watermark",
     headline="{n} of a leader went back",
-    judged=WHERE_FOLLOWED,
+    judged=WHERE_SAMPLED,
     promises=(
         forbidden(
             OTHERWISE,
@@ -216,7 +215,7 @@ STABLE_BACK = Anomaly(
     noun="falling stable offset",
     of="last stable offset",
     headline="{n} went back, below what had been read as committed",
-    judged=TOLD_TO_COMMITTED,
+    judged=READ_COMMITTED,
     promises=(
         _NEW_LEADER_LACKS,
         permitted(

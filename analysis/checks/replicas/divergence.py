@@ -1,4 +1,4 @@
-"""Divergence: replicas do not hold the same, when all is healed.
+"""Divergence: replicas that differ after all faults are healed.
 
     kafka1: a at 0    kafka2: a at 0    kafka3: b at 0        =>  offset 0 has diverged (differs)
     final read, complete: a at 0    kafka3: nothing at 0      =>  offset 0 has diverged (lacks)
@@ -6,14 +6,14 @@
 
 `differs`: two replicas, or a replica and the complete final read, have different values at one
 offset. `lacks`: a dumped replica has nothing where the complete final read has a record, at or
-above the replica's own log start. What a consumer was given every in-sync replica has.
+above the replica's own log start. Every in-sync replica has what a consumer was given.
 
-Seen on the brokers' disks at the end of a run (`check.replicas`), when every replica is in the ISR
-and nothing is written any more. Of runs that did not write down where each dumped log begins and
-ends, the replicas are compared with each other only.
+The logs are read from the brokers' disks at the end of a run (`check.replicas`), when every replica
+is in the ISR and nothing is written any more. If a run did not record where each dumped log begins
+and ends, its replicas are compared only with each other.
 
-Aborted records and the offsets that commits take are in the logs and in no final read of committed
-records: looked for is only what that has.
+Aborted records and transaction markers are in the logs and not in a final read of committed
+records, so only the final read's records can be lacking.
 
 Cannot see: replicas that agreed again before the end; records that no producer of ours wrote; a
 replica that was not dumped (analysis.verdict.doubts: the run is unknown).
@@ -33,16 +33,16 @@ from analysis.frames.operations import is_final, offset_of, partition_of, place_
 from analysis.frames.signs import Sign
 
 
-def held(operations: DataFrame, runs: DataFrame) -> DataFrame:
-    """One row for each (run_id, place) that a replica holds or the complete final read has.
+def holdings(operations: DataFrame, runs: DataFrame) -> DataFrame:
+    """One row for each (run_id, place) that a replica or the complete final read has.
 
     value and other_value (the least and the greatest), holders (how many replicas have one), owed
-    (how many must: those dumped whose log begins at or before it, if the final read has it), and
-    dumped_ns (the last dump that has it).
+    (how many dumped replicas must: those whose log begins at or before it, if the final read has
+    it), and dumped_ns (the last dump that has it).
     """
     value, final_value = F.col("value"), F.col("final_value")
     of_replica = F.col("f") == "replica"
-    known = F.broadcast(runs.select("run_id", "ends", "dumps", "load_end_ns"))
+    run_facts = F.broadcast(runs.select("run_id", "ends", "dumps", "load_end_ns"))
     partition, offset = partition_of(F.col("place")), offset_of(F.col("place"))
     dumps = F.filter("dumps", lambda dump: dump["partition"] == partition)
     complete = F.coalesce(F.get("ends", partition)["complete"], F.lit(False))
@@ -58,7 +58,7 @@ def held(operations: DataFrame, runs: DataFrame) -> DataFrame:
             F.count_if(of_replica).alias("holders"),
             F.max(F.when(of_replica, F.col("end_ns"))).alias("dumped_ns"),
         )
-        .join(known, on="run_id", how="inner")
+        .join(run_facts, on="run_id", how="inner")
         .withColumn("value", F.least("least", final))
         .withColumn("other_value", F.greatest("greatest", final))
         .withColumn("owed", F.when(final.isNotNull(), owing).otherwise(0))
@@ -67,7 +67,7 @@ def held(operations: DataFrame, runs: DataFrame) -> DataFrame:
 
 
 def diverged() -> Rule:
-    """Places at which replicas do not hold the same, one row per place."""
+    """Places at which replicas differ, one row per place."""
     return Rule(
         holds=_is_diverged(),
         place=F.col("place"),
@@ -87,11 +87,11 @@ def _is_diverged() -> Column:
 
 
 def _by_diverged_place(tables: Tables) -> DataFrame | None:
-    """A row for each place that has diverged, with the values that claim it."""
+    """A row for each diverged place, with the values that claim it."""
     history = tables.history
     if not history.replicas:
         return None
-    few = held(history.operations, history.runs).where(_is_diverged())
+    few = holdings(history.operations, history.runs).where(_is_diverged())
     return with_claims(few, history.operations, tables.values())
 
 

@@ -1,20 +1,20 @@
-"""Committed metadata: what a KRaft quorum has committed, a later quorum has too.
+"""Committed metadata: a later KRaft quorum must have what an earlier one committed.
 
-**metadata-back**: the committed metadata of a partition went back to an older state. One row a
-partition and time that it did; `time_ns` is the begin of the last look that showed what is gone.
+**metadata-back**: the committed metadata of a partition went back to an older state. One row per
+partition and time; `time_ns` is the begin of the last look that showed what is gone.
 
     committed: leader epoch 4    later, at a majority of the voters: leader epoch 3    =>  went back
     the same, but epoch 4 was on one disk, and of no majority                          =>  nothing
     the same, but of another topic                                                     =>  nothing
 
-What is committed, and when it has gone back, harness.cluster.view.metadata_log says: it is read
-from the controllers' disks, which is possible where the harness has them (backend local).
+harness.cluster.view.metadata_log finds what is committed, and when it went back, on the
+controllers' disks, which only the backend local has.
 
-Whether records were lost by it is another question (*lost*): an older ISR may lead with all of
-them. That it went back has broken a promise by itself: what an operator changed may be gone.
+It breaks a promise by itself, since what an operator changed may be gone. Whether records were lost
+is another question (*lost*): an older ISR may lead with all of them.
 
 Cannot see: metadata of other topics, or of none (settings, users, features); what went back before
-anybody had seen it committed.
+a look showed it committed.
 
 Source: KIP-595; Ongaro, Consensus: Bridging Theory and Practice, 3.6 (leader completeness).
 """
@@ -39,7 +39,7 @@ def by_metadata_back(tables: Tables) -> DataFrame | None:
 
 
 def metadata_back() -> Rule:
-    """Each of them, between two looks."""
+    """Metadata that went back between two looks, one row each."""
     return Rule(
         holds=F.col("until_ns").isNotNull(),
         place=F.lit(None).cast("bigint"),

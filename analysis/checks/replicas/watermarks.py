@@ -1,28 +1,27 @@
-"""What the replicas' high watermarks and log ends convict of, where they were sampled.
+"""What the replicas' high watermarks and log ends show, where they are sampled.
 
-A *look* at a partition is what harness.run.watermark_sampler saw, in this order: the watermark of
-each broker, then the ISR, then the log end of each broker (`check.watermarks`).
+A *look* at a partition is a sample of harness.run.watermark_sampler, in this order: the watermark
+of each broker, then the ISR, then the log end of each broker (`check.watermarks`).
 
 **watermark-ahead**: a broker's high watermark is above the log end of a member of the ISR. One row
-a look, at the watermark; `other_offset` is that least log end.
+per look, at the watermark; `other_offset` is the least log end.
 
     look: watermark 7 on kafka1    ISR kafka1, kafka2    log ends 9 and 6      =>  ahead
     the same, log ends 9 and 7                                                 =>  nothing
     the same, log ends 9 and 6, but the ISR is kafka1 alone                    =>  nothing
 
-**early-read**: a consumer was given a record, and a member of the ISR of the first look begun after
-that did not have it yet. One row per record; `other_offset` is the least log end of that ISR.
+**early-read**: a consumer was given a record that a member of the ISR did not have yet at the first
+look begun after that. One row per record; `other_offset` is the least log end of that ISR.
 
     read: a at 7    look: ISR kafka1, kafka2, log ends 9 and 7                 =>  a was read early
     read: a at 6    the same look                                              =>  nothing
 
-Why a look need not be one moment for this: see harness.run.watermark_sampler. A broker whose log
-is not there (its disk was emptied) is passed over, and so is a look at which ZooKeeper did not
-answer.
+harness.run.watermark_sampler says why a look need not be one moment for this. A broker without a
+log (its disk was emptied) does not count, and neither does a look without an answer of ZooKeeper.
 
-Cannot see: what was put right between two looks, some 50 ms: a record that every member had by
-then, a watermark that was not checkpointed while it was too high; *which* record a member has
-(divergence does); reads after the last look.
+Cannot see: what was right again at the next look, some 50 ms later: a record that every member had
+by then, a watermark that was not checkpointed while it was too high; *which* record a member has
+(*diverged* does); reads after the last look.
 """
 
 from __future__ import annotations
@@ -49,11 +48,10 @@ _SECOND_NS = 10**9
 
 
 def looks(watermarks: DataFrame) -> DataFrame:
-    """One row for each look at a partition of which the ISR is known: time_ns, since_ns (the
-    look before; null: none), watermark (the greatest of any broker), least_end (of the ISR),
-    members (of the ISR, with their log ends), looked_until_ns (when the look ended), highest
-    (the greatest watermark of any look before) and was_below (whether least_end was below that
-    at the look before)."""
+    """One row for each look at a partition with a known ISR: time_ns, since_ns (the look before;
+    null: none), watermark (the greatest of any broker), least_end (of the ISR), members (of the
+    ISR, with their log ends), looked_until_ns (the end of the look), highest (the greatest earlier
+    watermark) and was_below (whether least_end was below that at the look before)."""
     member = F.col("in_isr") & F.col("log_end").isNotNull()
     in_order = Window.partitionBy("run_id", "partition").orderBy("time_ns")
     before = in_order.rowsBetween(Window.unboundedPreceding, -1)
@@ -73,7 +71,7 @@ def looks(watermarks: DataFrame) -> DataFrame:
 
 
 def read_before(operations: DataFrame, looked: DataFrame) -> DataFrame:
-    """One row for each place that a consumer was given, with the first look begun after that."""
+    """One row for each delivered place, with the first look begun after that."""
     seconds = F.sequence(_second("since_ns"), _second("time_ns"))
     by_second = looked.where(F.col("since_ns").isNotNull()).select(
         "run_id",
@@ -132,8 +130,8 @@ def _second(name: str) -> Column:
 
 def by_look(tables: Tables) -> DataFrame | None:
     """A row for each look: `looks`."""
-    followed = tables.history.watermarks
-    return None if followed is None else looks(followed)
+    watermarks = tables.history.watermarks
+    return None if watermarks is None else looks(watermarks)
 
 
 def _by_place_read_before(tables: Tables) -> DataFrame | None:
@@ -155,7 +153,7 @@ AFTER_A_STRIKE = (
         by=REPLICA_STRUCK,
     ),
 )
-WHERE_FOLLOWED = when("where `check.watermarks` is set", lambda facts: facts.watched)
+WHERE_SAMPLED = when("where `check.watermarks` is set", lambda facts: facts.watched)
 
 WATERMARK_AHEAD = Anomaly(
     name="watermark-ahead",
@@ -164,7 +162,7 @@ WATERMARK_AHEAD = Anomaly(
     noun="early watermark",
     of="high watermark",
     headline="{n} {was} above the log end of an in-sync replica",
-    judged=WHERE_FOLLOWED,
+    judged=WHERE_SAMPLED,
     promises=(
         permitted(
             SHRINKS,
@@ -188,7 +186,7 @@ EARLY_READ = Anomaly(
     meaning="read by a consumer before every member of the ISR had it",
     noun="early read",
     headline="{n} {was} read before every in-sync replica had {them}",
-    judged=WHERE_FOLLOWED,
+    judged=WHERE_SAMPLED,
     promises=(
         permitted(
             SHRINKS,

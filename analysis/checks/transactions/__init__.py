@@ -1,1 +1,1 @@
-"""Transactions: all of one or nothing, and none that rests on what is not decided."""
+"""Transactions: all of one or nothing, and no reads of what is not decided."""

@@ -1,46 +1,45 @@
 """Transactions: all of one or nothing, and nothing before its commit was asked for.
 
-A transaction is what a producer numbered so: its sends, and when it asked for the commit. A history
-that does not tell (format 1, or damaged events) is not judged.
+A transaction is the sends that a producer gave one number, with the time at which it asked for the
+commit. A history without these (format 1, or damaged events) is not judged.
 
-**uncommitted-read**: a reader was given a record of a transaction whose commit nobody had asked
-for: not yet (`before`), or never (`never`): its producer died, was fenced or lost its state, so it
-can only have been aborted. Nobody but its producer may commit a transaction (KIP-98); what a fenced
-one wrote and readers of committed records see is such a record, too.
+**uncommitted-read**: a reader was given a record of a transaction before its producer asked for the
+commit (`before`), or although it never did (`never`): it died, was fenced or lost its state, so the
+transaction can only have been aborted. Only its producer may commit a transaction (KIP-98), so a
+record of a fenced producer that readers of committed records get is one, too.
 
     send a, send b    read: a    commit asked    committed                 =>  a, before
     send a, send b    commit asked    read: a    committed                 =>  nothing
     send a, the producer is fenced    final read: a                        =>  a, never
     send a, the transaction was aborted    read: a                         =>  a phantom (aborted)
 
-Readers with isolation.level=read_uncommitted may be given them (dirty reads, G1a's cause); they are
-counted.
+Readers with isolation.level=read_uncommitted may be given them (dirty reads, G1a's cause); they
+count too.
 
-**torn**: of a transaction whose commit was asked for, the complete final reads have one record and
-lack another; one row per missing record. Doubtful transactions count, too: where there is a part,
-there must be all. An acknowledged record is lost as well.
+**torn**: the complete final reads have one record of a transaction whose commit was asked for, and
+lack another; one row per missing record. Doubtful transactions count, too: a part requires the
+whole. An acknowledged record is lost as well.
 
     send a to 0, b to 1, committed    final reads, complete: a; nothing    =>  b is torn, lost
     send a to 0, b to 1, info         final reads, complete: a; nothing    =>  b is torn
     send a to 0, b to 1, info         neither is there                     =>  nothing: aborted
     the first, but the read of 1 stopped early                             =>  b is unseen
 
-Final reads alone are asked, which are taken when nothing is open any more: readers of a live log
-see partitions at different times. A transaction that ended with an error of one of its records and
-was never asked to commit has no part in any read (`never` above).
+Only final reads count, when no transaction is open any more: readers of a live log see partitions
+at different times. A transaction that failed with one of its records, and whose commit was never
+asked for, must be in no read (`never` above).
 
-**hanging-transaction** (KIP-664): the last stable offset of a partition stands below its end though
-every transaction has been ended or must have timed out: readers of committed records get no further
+**hanging-transaction** (KIP-664): the last stable offset of a partition stays below its end, but
+every transaction has ended or must have timed out: readers of committed records get no further
 until somebody aborts it by hand. One row per partition.
 
     committed; a minute later the final read stops at 5 of 9               =>  hanging at 5
     the producer died; transaction.timeout.ms has not passed               =>  nothing yet
     the same, asked before it had passed; the read ended later             =>  nothing yet
 
-Cannot see: commits that a coordinator carried out without being asked and that nobody read; one
-that it carried out though the transaction had timed out when it was asked for (that it had nobody
-tells, so such a commit may have been carried out by right); a torn transaction one part of which is
-below its log's start, or in a partition that was not read to its end; which transaction hangs.
+Cannot see: a commit without a request whose records nobody read; a commit of a transaction that had
+timed out before the request (nothing records whether it had); a torn transaction with a part below
+its log's start, or in a partition that was not read to its end; which transaction hangs.
 """
 
 from __future__ import annotations
@@ -77,7 +76,7 @@ COMMIT_ASKED = "commit-asked"
 
 
 def uncommitted_read() -> Rule:
-    """Records that were given to readers before, or without, a commit being asked for."""
+    """Records that readers got before, or without, a request to commit."""
     before, never = _is_before(), _is_never()
     return Rule(
         holds=before | never,
@@ -89,7 +88,7 @@ def uncommitted_read() -> Rule:
 
 
 def torn() -> Rule:
-    """Records missing from a transaction of which others are there."""
+    """Missing records of a transaction that has others in the log."""
     return Rule(
         holds=F.col("found_some") & F.col("asked_ns").isNotNull() & _is_missing(),
         place=F.col("acked_place"),
@@ -109,18 +108,18 @@ def hanging() -> Rule:
 
 
 def _is_before() -> Column:
-    known = F.col("sent").isin(ACKED, UNKNOWN)
-    return known & F.coalesce(F.col("delivered_ns") < F.col("asked_ns"), F.lit(False))
+    undecided = F.col("sent").isin(ACKED, UNKNOWN)
+    return undecided & F.coalesce(F.col("delivered_ns") < F.col("asked_ns"), F.lit(False))
 
 
 def _is_never() -> Column:
-    # What was acknowledged was committed: if that was not asked for, an event is missing.
+    # Acknowledged means committed: without a request, an event is missing.
     read = F.col("delivered_ns").isNotNull() | F.col("first_place").isNotNull()
     return (F.col("sent") == UNKNOWN) & F.col("asked_ns").isNull() & read
 
 
 def _is_missing() -> Column:
-    """Whether it would have been found, had it been committed with the others."""
+    """Whether it is absent, and a commit with the others would have made it present."""
     return F.col("sent").isin(ACKED, UNKNOWN) & F.col("first_place").isNull() & is_owed()
 
 
@@ -141,13 +140,13 @@ def _by_value_in_transactions(tables: Tables) -> DataFrame | None:
     sends = tables.history.operations.where(is_send() & F.col("transaction").isNotNull()).select(
         "run_id", "value", F.crc32("process").alias("sender"), "transaction"
     )
-    found = F.max(F.col("first_place").isNotNull()).over(Window.partitionBy(*by_transaction))
+    found_some = F.max(F.col("first_place").isNotNull()).over(Window.partitionBy(*by_transaction))
     return (
         tables.values()
         .drop("sender", "transaction")
         .join(sends, on=["run_id", "value"], how="inner")
         .join(ends, on=[*by_transaction], how="inner")
-        .withColumn("found_some", found)
+        .withColumn("found_some", found_some)
     )
 
 
@@ -162,8 +161,8 @@ def _records_transactions(facts: Facts) -> bool:
     return facts.transactional and facts.history_format >= 2
 
 
-_TOLD = when("transactions, in histories of format 2", _records_transactions)
-TOLD_TO_COMMITTED = when(
+_WITH_TRANSACTIONS = when("transactions, in histories of format 2", _records_transactions)
+READ_COMMITTED = when(
     "transactions and isolation.level=read_committed, in histories of format 2",
     lambda facts: _records_transactions(facts) and not facts.uncommitted,
 )
@@ -176,7 +175,7 @@ UNCOMMITTED_READ = Anomaly(
     meaning="read though the commit of its transaction had not been asked for",
     noun="uncommitted read",
     headline="{n} {was} read whose commit nobody had asked for",
-    judged=_TOLD,
+    judged=_WITH_TRANSACTIONS,
     promises=(
         permitted(
             when(
@@ -216,7 +215,7 @@ TORN = Anomaly(
     noun="torn transaction's record",
     headline="{n} {is} missing from transactions of which others are there",
     unless_seen="lost",
-    judged=TOLD_TO_COMMITTED,
+    judged=READ_COMMITTED,
     # Transactions need acks=all, and brokers that have leader epochs (KIP-98).
     promises=tuple(
         row for row in LOST.promises if row.condition not in (ACKS_1, ACKS_0, NO_EPOCHS)
@@ -229,7 +228,7 @@ HANGING_TRANSACTION = Anomaly(
     noun="hanging transaction",
     of="partition",
     headline="{n} cannot be read to the end: a transaction stays open that nobody can end",
-    judged=_TOLD,
+    judged=_WITH_TRANSACTIONS,
     promises=(
         permitted(
             SET_BACK,

@@ -9,18 +9,17 @@ each transaction in a cycle, with the first record that it read in it (`value`, 
     the first, and 2 of b was aborted                                               =>  nothing
     1 of a: processed x, which it sent itself                                       =>  nothing
 
-Each of them then rests on what was not decided when it was read: had one been aborted, the others
-would stand on what never was. Readers of committed records cannot be in one: who reads a record
-reads after its commit, so commits would have to be before themselves. One of the readings of a
-cycle is an uncommitted read (`before`) therefore; the cycle says what came of it.
+Each of them read what was not decided yet: an abort of one would leave the others with records that
+never were. Readers of committed records cannot be in a cycle: they read a record after its commit,
+so each commit would come before itself. So one of the readings of a cycle is an uncommitted read
+(`before`), and the cycle is its consequence.
 
-What counts as committed, and as read, is in analysis.checks.transactions.cycles, which finds the
-cycles. Records that damage left out make fewer of them. Who is in one both reads and sends, so a
-damaged table of anybody else but the final reads leaves them as they are.
+analysis.checks.transactions.cycles finds the cycles, and says what counts as committed and as read.
+Damage makes fewer of them; only damaged tables of transformers and final reads matter.
 
 Cannot see: cycles through records that no transformer processed, or that were processed outside a
-transaction; those through overwritten reads (rw edges: G-single, G2), since nothing tells what was
-not there when somebody looked.
+transaction; cycles through overwritten reads (rw edges: G-single, G2), since nothing records what a
+read did not find.
 """
 
 from __future__ import annotations
@@ -52,8 +51,8 @@ def _by_circular_transaction(tables: Tables) -> DataFrame | None:
     """A row for each transaction in a cycle, with the fate of the record that it read."""
     if not tables.history.circular:
         return None
-    found = tables.history.runs.select("run_id", F.inline("circular"))
-    return tables.values().join(F.broadcast(found), on=["run_id", "value"], how="inner")
+    rows = tables.history.runs.select("run_id", F.inline("circular"))
+    return tables.values().join(F.broadcast(rows), on=["run_id", "value"], how="inner")
 
 
 CIRCULAR_FLOW = Anomaly(

@@ -7,8 +7,8 @@ A *node* is a transaction: a worker and its number. Three sorts of edges lie bet
     both  the two together
 
 A *cycle* is a strong component of two nodes or more (Tarjan's, by SciPy). Those of wr edges alone
-are Adya's G1c as Kafka can promise it; those of ww edges are G0, and only counted: several
-partitions are written at once, and nothing keeps two transactions in one order in all of them.
+are Adya's G1c as Kafka can promise it. Those of ww edges are G0, and only counted: nothing keeps
+two transactions in the same order in all partitions that they write.
 
     a's 1 processed y, and sent x; b's 2 processed x, and sent y                =>  both, by reading
     log of 0: a's 1, b's 2    log of 1: b's 2, a's 1                            =>  both, by writing
@@ -21,12 +21,12 @@ What counts of a transaction:
   read is a phantom or an uncommitted read. Its records are passed over between the writes, too.
 - A `process` that did not fail is a reading of its transaction, whatever became of its worker.
 
-Whoever asks for its commit read what it read before. So a cycle needs an edge to a transaction
-that asked no later than the one it leads away from; without any, no component is computed, and
-SciPy is not imported. Rows that damage left out make edges fewer, never more.
+A transaction reads before it asks for its commit. So a cycle needs an edge to a transaction that
+asked no later than the one it starts from; without any, no component is computed, and SciPy is not
+imported. Rows that damage left out make fewer edges, never more.
 
-Read by the driver, once for each run with transactions; it holds the sends and readings of these,
-and the final read: 32 bytes for each of both.
+The driver reads this once for each run with transactions; it holds their sends and readings and the
+final read: 32 bytes for each.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ Edges = tuple[npt.NDArray[Any], npt.NDArray[Any]]  # from, to: numbers of nodes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cycles:
-    """What was found of one run: rows of schema.CIRCULAR, and how many transactions are what."""
+    """The cycles of one run: rows of schema.CIRCULAR, and how many transactions are committed and
+    in cycles."""
 
     rows: tuple[CircularRow, ...] = ()
     committed: int = 0
@@ -104,7 +105,7 @@ class _Readings:
 
 
 def cycles_of(run: Run) -> Cycles | None:
-    """The cycles of a run; None where nobody told of transactions."""
+    """The cycles of a run; None if it does not record transactions."""
     if not run.tells_transactions:
         return None
     return cycles_in(
@@ -116,7 +117,8 @@ def cycles_of(run: Run) -> Cycles | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
-    """What cycles are made of, in numbers: a key is a worker's number << 32 | its transaction."""
+    """The operations that make cycles, in numbers: a key is a worker's number << 32 | its
+    transaction."""
 
     processes: tuple[str, ...]
     sent: tuple[Numbers, Numbers]  # keys, values: sends in transactions that did not fail
@@ -126,12 +128,12 @@ class Read:
 
     @property
     def num_rows(self) -> int:
-        """How many operations it is of."""
-        return sum(len(each[0]) for each in (self.sent, self.processed, *self.final))
+        """How many operations these are."""
+        return sum(len(columns[0]) for columns in (self.sent, self.processed, *self.final))
 
 
 def read_operations(files: Iterable[Path]) -> Read:
-    """Of files of operations what cycles are made of, a row group at a time."""
+    """Read the operations that make cycles from files, a row group at a time."""
     numbers: dict[str, int] = {}
     parts: dict[str, list[tuple[Numbers, ...]]] = {f: [] for f in _KINDS}
     for file in files:
@@ -142,7 +144,7 @@ def read_operations(files: Iterable[Path]) -> Read:
                 group = opened.read_row_group(number, columns=list(COLUMNS))
                 for f, part in _parts(group, numbers):
                     parts[f].append(part)
-    sent, processed = (_joined(parts[f], [np.int64] * wide) for f, wide in _WIDE.items())
+    sent, processed = (_concatenated(parts[f], [np.int64] * wide) for f, wide in _WIDE.items())
     return Read(
         processes=tuple(numbers),
         sent=(sent[0], sent[1]),
@@ -151,49 +153,48 @@ def read_operations(files: Iterable[Path]) -> Read:
     )
 
 
-def _joined(parts: Sequence[tuple[Any, ...]], kinds: Sequence[type]) -> tuple[Any, ...]:
-    """The columns of all parts, of which there may be none."""
+def _concatenated(parts: Sequence[tuple[Any, ...]], kinds: Sequence[type]) -> tuple[Any, ...]:
+    """The columns of all parts (or none), one after the other."""
     nothing: list[npt.NDArray[Any]] = [np.zeros(0, dtype=kind) for kind in kinds]
-    return tuple(np.concatenate(each) for each in zip(nothing, *parts, strict=True))
+    return tuple(np.concatenate(column) for column in zip(nothing, *parts, strict=True))
 
 
 def _parts(group: pa.Table, numbers: dict[str, int]) -> Iterable[tuple[str, tuple[Numbers, ...]]]:
-    """A row group's operations by what they are. `numbers`: those of processes, as they come."""
+    """A row group's operations by kind. `numbers`: process -> number, in order of appearance."""
     for f in _KINDS:
-        mine = group.filter(pc.equal(group["f"], f))
-        if not mine.num_rows:
+        rows = group.filter(pc.equal(group["f"], f))
+        if not rows.num_rows:
             continue
         if f == "final-read":
-            place = (whole_numbers(mine, "partition") << OFFSET_BITS) + whole_numbers(
-                mine, "offset"
-            )
-            yield f, (place, whole_numbers(mine, "value"))
+            place = whole_numbers(rows, "partition") << OFFSET_BITS
+            place += whole_numbers(rows, "offset")
+            yield f, (place, whole_numbers(rows, "value"))
             continue
-        known = pc.and_(pc.is_valid(mine["transaction"]), pc.not_equal(mine["type"], "fail"))
+        counts = pc.and_(pc.is_valid(rows["transaction"]), pc.not_equal(rows["type"], "fail"))
         if f == "send":
-            known = pc.and_(known, pc.is_valid(mine["value"]))
-        mine = mine.filter(known)
-        names = mine["process"].cast(pa.string())
+            counts = pc.and_(counts, pc.is_valid(rows["value"]))
+        rows = rows.filter(counts)
+        names = rows["process"].cast(pa.string())
         for name in pc.unique(names).to_pylist():
             numbers.setdefault(name, len(numbers))
         worker = pc.index_in(names, pa.array(list(numbers), pa.string())).cast(pa.int64())
-        key = (worker.to_numpy() << 32) | whole_numbers(mine, "transaction")
+        key = (worker.to_numpy() << 32) | whole_numbers(rows, "transaction")
         columns = ("value",) if f == "send" else _NAMES
-        yield f, (key, *(whole_numbers(mine, name) for name in columns))
+        yield f, (key, *(whole_numbers(rows, name) for name in columns))
 
 
 def cycles_in(operations: Read, events: Iterable[Event], *, shows_committed: bool) -> Cycles:
     """The cycles of these operations. `events`: the workers', of transactions; `shows_committed`:
     what the final read has was committed."""
     listed = list(events)
-    named = [*operations.processes, *(each["process"] for each in listed)]
-    processes = list(dict.fromkeys(named))
+    of_events = (event["process"] for event in listed)
+    processes = list(dict.fromkeys([*operations.processes, *of_events]))
     asked = _nodes(listed, processes)
     written = _writers(*operations.sent, asked)
     log = _log(operations.final, written)
-    there = np.zeros(len(asked.keys), dtype=bool)
-    there[log[1]] = shows_committed
-    committed = asked.known | there
+    in_log = np.zeros(len(asked.keys), dtype=bool)
+    in_log[log[1]] = shows_committed
+    committed = asked.known | in_log
     readings = _readings(operations.processed, asked, written)
     readings = readings.where(committed[readings.of] & committed[readings.by])
     reads, writes = (readings.of, readings.by), _neighbours(*log, committed)
@@ -208,8 +209,8 @@ def cycles_in(operations: Read, events: Iterable[Event], *, shows_committed: boo
 
 
 def components(edges: Edges, order: Numbers) -> Numbers | None:
-    """The strong component of each node; None where all edges lead on in an order, so that each
-    node is one of its own."""
+    """The strong component of each node; None if all edges follow an order, so that there is no
+    cycle."""
     tails, heads = edges
     if np.all(order[tails] < order[heads]):
         return None
@@ -232,7 +233,9 @@ _WIDE = {"send": 2, "process": 1 + len(_NAMES)}  # columns
 def _nodes(events: Iterable[Event], processes: list[str]) -> _Nodes:
     numbers = {process: number for number, process in enumerate(processes)}
     asked, ended = dict[int, int](), dict[int, set[str]]()
-    for event in (each for each in events if each["transaction"] is not None):
+    for event in events:
+        if event["transaction"] is None:
+            continue
         key = (numbers[event["process"]] << 32) | event["transaction"]
         time_ns = int(event["time_ns"])
         if event["name"] == COMMIT_ASKED:
@@ -247,7 +250,7 @@ def _nodes(events: Iterable[Event], processes: list[str]) -> _Nodes:
 
 
 def _writers(keys: Numbers, value: Numbers, nodes: _Nodes) -> Edges:
-    """Values in order, and the node that sent each; of what two sent nobody knows whose it is."""
+    """Values in order, and the node that sent each; NOBODY if two did."""
     node = nodes.at(keys)
     if np.all(np.diff(value) > 0):  # as workers with numbers in order have them
         return value, node
@@ -257,11 +260,11 @@ def _writers(keys: Numbers, value: Numbers, nodes: _Nodes) -> Edges:
 
 def _whose(values: Numbers, written: Edges) -> Numbers:
     """The node that sent each value; NOBODY where that is not known."""
-    known, nodes = written
-    if not len(known):
+    sent, nodes = written
+    if not len(sent):
         return np.full(len(values), NOBODY)
-    at = np.minimum(np.searchsorted(known, values), len(known) - 1)
-    return np.where(known[at] == values, nodes[at], NOBODY)
+    at = np.minimum(np.searchsorted(sent, values), len(sent) - 1)
+    return np.where(sent[at] == values, nodes[at], NOBODY)
 
 
 def _log(final: Iterable[tuple[Numbers, Numbers]], written: Edges) -> Edges:
@@ -271,14 +274,14 @@ def _log(final: Iterable[tuple[Numbers, Numbers]], written: Edges) -> Edges:
     for places, values in final:
         node = _whose(values, written)
         parts.append((places[node != NOBODY], node[node != NOBODY].astype(np.int32)))
-    place, whose = _joined(parts, (np.int64, np.int32))
+    place, whose = _concatenated(parts, (np.int64, np.int32))
     order = np.argsort(place, kind="stable")
     partition = ((place + 1) >> OFFSET_BITS).astype(np.int32)  # an offset that is null is -1
     return partition[order], whose[order]
 
 
 def _neighbours(partition: Numbers, whose: Numbers, committed: Mask) -> Edges:
-    """From each record's node to that of the next record; what is not committed is passed over."""
+    """From each record's node to that of the next one, without what is not committed."""
     kept = committed[whose]
     partition, whose = partition[kept], whose[kept]
     next_ = (partition[1:] == partition[:-1]) & (whose[1:] != whose[:-1])
@@ -288,33 +291,31 @@ def _neighbours(partition: Numbers, whose: Numbers, committed: Mask) -> Edges:
 def _readings(processed: tuple[Numbers, ...], nodes: _Nodes, written: Edges) -> _Readings:
     keys, *columns = processed
     by_name = dict(zip(_NAMES, columns, strict=True))
-    found = _Readings(by=nodes.at(keys), of=_whose(by_name["value"], written), **by_name)
-    found = found.where((found.by != NOBODY) & (found.of != NOBODY) & (found.by != found.of))
-    return found.where(
-        np.lexsort((found.by, found.offset, found.partition, found.value, found.start_ns))
-    )
+    every = _Readings(by=nodes.at(keys), of=_whose(by_name["value"], written), **by_name)
+    some = every.where((every.by != NOBODY) & (every.of != NOBODY) & (every.by != every.of))
+    return some.where(np.lexsort((some.by, some.offset, some.partition, some.value, some.start_ns)))
 
 
-def _in_circles(found: Numbers | None) -> Mask:
+def _in_circles(components: Numbers | None) -> Mask:
     """Which nodes share their component with another one."""
-    if found is None:
+    if components is None:
         return np.zeros(0, dtype=bool)
-    shared: Mask = np.bincount(found)[found] > 1
+    shared: Mask = np.bincount(components)[components] > 1
     return shared
 
 
 def _rows(
-    readings: _Readings, found: Numbers | None, keys: Numbers, processes: list[str]
+    readings: _Readings, components: Numbers | None, keys: Numbers, processes: list[str]
 ) -> Iterable[CircularRow]:
     """A row for each transaction in a cycle of readings: the first record that it read in it, and
     the first of its own that was read in it."""
-    if found is None:
+    if components is None:
         return
-    within = readings.where(found[readings.of] == found[readings.by])
+    within = readings.where(components[readings.of] == components[readings.by])
     read, own = within.first("by"), within.first("of")
     for node, first in read.items():
         other = own[node]
-        reader, writer = (_name(keys[each], processes) for each in (node, within.of[first]))
+        reader, writer = (_name(keys[at], processes) for at in (node, within.of[first]))
         yield {
             "value": int(within.value[first]),
             "partition": int(within.partition[first]),

@@ -1,2 +1,2 @@
-"""What the runs of a cell show together: shares with their intervals, sittings, and which cells and
-runs are one experiment."""
+"""Runs of a cell taken together: shares with their intervals, sittings, and which runs and cells
+are one experiment."""

@@ -1,10 +1,10 @@
-"""Runs of one experiment: of one Kafka, client, backend and class of machine. Others of the same
-cell have rows of their own, since what differs may be what a number shows.
+"""Runs of one experiment: of one Kafka, client, backend and class of machine. Runs of a cell that
+differ in these have rows of their own.
 
     Kafka 3.9.2, librdkafka 2.16.0, local, 2 CPUs, 24 GiB
 
-Memory is in whole GiB. Kernel, Java and commits may differ; runs from a commit with changes that
-nobody has kept (`dirty`) stay among the others, counted beside them.
+Memory is in whole GiB. Kernel, Java and commits may differ. Runs from a commit with uncommitted
+changes (`dirty`) stay among the others, with their number beside.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NOT_TOLD = "not told"
 
 
 def experiment(line: Line) -> str:
-    """What a run is of, in words."""
+    """The experiment of a run, in words."""
     return ", ".join(_parts(line))
 
 
@@ -35,32 +35,32 @@ def _parts(line: Line) -> tuple[str, ...]:
     )
 
 
-def several(lines: Iterable[Line]) -> list[str]:
-    """What contradicts that runs are of one experiment: `Kafka 3.9.2 and Kafka 4.0.0`. What older
-    lines do not tell contradicts nothing."""
-    told = [dict.fromkeys(each) for each in zip(*map(_parts, lines), strict=True)]
-    known = [[part for part in each if not part.endswith(NOT_TOLD)] for each in told]
-    return [" and ".join(each) for each in known if len(each) > 1]
+def differing_parts(lines: Iterable[Line]) -> list[str]:
+    """In what runs of different experiments differ: `Kafka 3.9.2 and Kafka 4.0.0`. What an older
+    line lacks differs from nothing."""
+    parts = [dict.fromkeys(values) for values in zip(*map(_parts, lines), strict=True)]
+    known = [[part for part in values if not part.endswith(NOT_TOLD)] for values in parts]
+    return [" and ".join(values) for values in known if len(values) > 1]
 
 
 def by_experiment(lines: Iterable[Line]) -> dict[str, list[Line]]:
-    """The runs of each, in the order of their first ones."""
-    found: dict[str, list[Line]] = {}
+    """The runs of each experiment, in the order of their first ones."""
+    runs: dict[str, list[Line]] = {}
     for line in lines:
-        found.setdefault(experiment(line), []).append(line)
-    return found
+        runs.setdefault(experiment(line), []).append(line)
+    return runs
 
 
 def of_commits(lines: Sequence[Line]) -> dict[str, str]:
-    """How many are from a dirty commit and, where these are some and not all, in how many of the
-    others an anomaly was seen: {dirty, clean_lost, clean_duplicate}."""
+    """{dirty, clean_lost, clean_duplicate}: how many are from a dirty commit and, where some are,
+    the shares of the others in which an anomaly was seen."""
     clean = [line for line in lines if not _is_dirty(line)]
-    told = {"dirty": str(len(lines) - len(clean))}
+    cells = {"dirty": str(len(lines) - len(clean))}
     for anomaly in ("lost", "duplicate"):
         seen = counts(clean, anomaly)
         mixed = 0 < len(clean) < len(lines)
-        told[f"clean_{anomaly}"] = share(seen) if mixed and seen else "—"
-    return told
+        cells[f"clean_{anomaly}"] = share(seen) if mixed and seen else "—"
+    return cells
 
 
 def _is_dirty(line: Line) -> bool:

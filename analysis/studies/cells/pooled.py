@@ -1,10 +1,7 @@
 """Cells that are one experiment for losses or duplicates, counted together (`[[pools]]` of a
-campaign's file): what they differ in cannot matter to these, for a reason in Kafka that is written
-there, and not by what their shares are.
-
-Beside each stands how likely such cells are to differ as much as they do where their shares are
-equal and runs independent (Pearson's χ² of the cells): it decides nothing. Times, reads and CAP are
-not pooled.
+campaign's file). The file gives the reason in Kafka why their settings cannot matter to these;
+their shares decide nothing, and neither does the p beside them: how likely cells of equal shares
+and independent runs differ as much (Pearson's χ²). Times, reads and CAP are not pooled.
 """
 
 from __future__ import annotations
@@ -41,7 +38,7 @@ HEADS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pooled:
-    """The runs of a pool's cells, of one experiment, cell by cell."""
+    """The runs of one experiment in a pool's cells, cell by cell."""
 
     pool: Pool
     scenario: str
@@ -58,47 +55,47 @@ class Pooled:
         return made_in.dispersion([self.lines], anomaly)
 
     def row(self, made_in: Sittings) -> dict[str, str]:
-        """What they came to, by HEADS."""
-        told = {"name": self.pool.name, "scenario": self.scenario}
-        told |= {"cells": str(len(self.cells)), "sittings": str(made_in.count(self.lines))}
+        """Its row, by HEADS."""
+        row = {"name": self.pool.name, "scenario": self.scenario}
+        row |= {"cells": str(len(self.cells)), "sittings": str(made_in.count(self.lines))}
         for anomaly, shares, numbers in (
             ("lost", "lossy", "lost"),
             ("duplicate", "duplicating", "duplicates"),
         ):
-            mine = anomaly in self.pool.of
+            counted = anomaly in self.pool.of
             seen = [count for count in counts(self.lines, anomaly) if count]
             factor = self.dispersion(made_in, anomaly).factor
-            told[shares] = made_in.affected(self.lines, anomaly, factor) if mine else "—"
-            told[numbers] = middle(seen) if mine else "—"
-        found = {anomaly: self._p(anomaly) for anomaly in self.pool.of}
-        told["p"] = ", ".join(f"{anomaly} {p:.2f}" for anomaly, p in found.items() if p is not None)
+            row[shares] = made_in.affected(self.lines, anomaly, factor) if counted else "—"
+            row[numbers] = middle(seen) if counted else "—"
+        found = {anomaly: p for anomaly in self.pool.of if (p := self._p(anomaly)) is not None}
+        row["p"] = ", ".join(f"{anomaly} {p:.2f}" for anomaly, p in found.items()) or "—"
         commits = of_commits(self.lines)
         for anomaly in {"lost", "duplicate"} - {*self.pool.of}:
             commits[f"clean_{anomaly}"] = "—"
-        return told | {"p": told["p"] or "—"} | commits
+        return row | commits
 
     def _p(self, anomaly: str) -> float | None:
         """None where all runs agree, or fewer than two cells have any."""
-        seen = [[bool(each) for each in counts(cell, anomaly)] for cell in self.cells]
-        table = [[sum(each), len(each) - sum(each)] for each in seen if each]
+        seen = [[bool(count) for count in counts(cell, anomaly)] for cell in self.cells]
+        table = [[sum(runs), len(runs) - sum(runs)] for runs in seen if runs]
         if len(table) < 2 or not all(map(sum, zip(*table, strict=True))):
             return None
         return float(chi2_contingency(table).pvalue)
 
 
-def pools(campaign: Campaign, told: Lines) -> list[Pooled]:
-    """Each pool of the campaign that has runs, for each experiment that they are of."""
-    found = []
+def pools(campaign: Campaign, ledger: Lines) -> list[Pooled]:
+    """The pools of the campaign with runs, one for each experiment of these."""
+    pooled = []
     for pool, cells in campaign.pooled():
         keys = [cell.key for cell in cells]
-        lines = [line for line in told.standing if line["cell"] in keys]
-        found += [
+        lines = [line for line in ledger.standing if line["cell"] in keys]
+        pooled += [
             Pooled(
                 pool=pool,
                 scenario=cells[0].scenario,
                 experiment=experiment,
-                cells=[[line for line in mine if line["cell"] == key] for key in keys],
+                cells=[[line for line in runs if line["cell"] == key] for key in keys],
             )
-            for experiment, mine in by_experiment(lines).items()
+            for experiment, runs in by_experiment(lines).items()
         ]
-    return found
+    return pooled

@@ -1,7 +1,7 @@
-"""What runs of one cell show together: shares with intervals, spreads, and how calm they were.
+"""Runs of one cell taken together: shares with intervals, medians with extremes, and calm runs.
 
-Of k runs in n that show something, the 95 % Wilson score interval is given (E. B. Wilson, 1927):
-honest for small n and for k = 0 or k = n, where the plain one would be a point.
+A share of k in n runs has the 95 % Wilson score interval (E. B. Wilson, 1927), which is honest for
+small n and for k = 0 or k = n, where the plain one would be a point.
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ from harness.model.campaigns.ledger_line import Line
 
 UNKNOWN = "unknown"
 NOT_CALM = "not measured calm"
-# Runs whose load waited for a CPU longer than this give no gaps and latencies: these may be the
-# host's.
+# Gaps and latencies of a run whose load waited for a CPU longer than this may be the host's.
 CALM_PERCENT = 60.0
 
 
 def wilson(hits: int, runs: int, dispersion: float = 1.0) -> tuple[float, float]:
-    """The 95 % Wilson score interval of a proportion, as two numbers from 0 to 1; of runs that are
-    not independent that of `runs` by their dispersion (analysis.studies.cells.sittings)."""
+    """The 95 % Wilson score interval of a proportion, as two numbers from 0 to 1. Runs that are not
+    independent count as `runs` / `dispersion` (analysis.studies.cells.sittings)."""
     if runs == 0:
         return 0.0, 1.0
     size, share = runs / max(1.0, dispersion), hits / runs
@@ -39,17 +38,17 @@ def share(values: Sequence[float | bool], dispersion: float = 1.0) -> str:
     """How many of the runs had any: `9 of 10 (60–98 %)`."""
     hits = sum(1 for value in values if value)
     low, high = wilson(hits, len(values), dispersion)
-    digits = int(high < 0.1)  # a share that is hardly there
+    digits = int(high < 0.1)
     return f"{hits} of {len(values)} ({100 * low:.0f}–{100 * high:.{digits}f} %)"
 
 
 def affected(lines: Sequence[Line], anomaly: str, dispersion: float = 1.0) -> str:
-    """In how many of the checked runs it was seen, and beside it how many came to no verdict, which
-    are in no share, and how many of these saw it: `9 of 10 (60–98 %); 1 unknown, which saw it`."""
-    told = counts(lines, anomaly)
+    """The share of runs with a verdict that saw an anomaly, then how many have none, and how many
+    of these saw it: `9 of 10 (60–98 %); 1 unknown, which saw it`."""
+    seen = counts(lines, anomaly)
     unknown = [line for line in checked(lines) if line.get("verdict") == UNKNOWN]
     saw = sum(line["anomalies"].get(anomaly, 0) > 0 for line in unknown)
-    text = share(told, dispersion) if told else "—"
+    text = share(seen, dispersion) if seen else "—"
     if not unknown:
         return text
     which = "" if not saw else ", which saw it" if saw == len(unknown) else f", {saw} saw it"
@@ -57,7 +56,7 @@ def affected(lines: Sequence[Line], anomaly: str, dispersion: float = 1.0) -> st
 
 
 def middle(values: Sequence[float], digits: int | None = None) -> str:
-    """Their median, and in brackets the least and the most where these differ: `6.5 (4–9)`."""
+    """The median, and in brackets the extremes where they differ: `6.5 (4–9)`."""
     if not values:
         return "—"
     least, median, most = (
@@ -67,7 +66,7 @@ def middle(values: Sequence[float], digits: int | None = None) -> str:
 
 
 def _number(value: float, digits: int | None) -> str:
-    """With so many decimals; None: with those that it has, two at most."""
+    """With so many decimals; None: as many as it needs, two at most."""
     if digits is not None:
         return f"{value:,.{digits}f}"
     return f"{value:,.2f}".rstrip("0").rstrip(".")
@@ -84,17 +83,15 @@ def quartiles(values: Sequence[float]) -> dict[str, str]:
 
 
 def pressure(line: Line) -> float | None:
-    """Percent of the time of its load in which something waited for a CPU; of the whole run, its
-    start too, in lines from before loads had their own; None: not recorded."""
+    """Percent of the load's time (in older lines: of the run's) in which something waited for a
+    CPU; None: not recorded."""
     starved = line.get("starved_in_load") or (line.get("host") or {}).get("cpu_starvation") or {}
     return starved.get("pressure_some_percent")
 
 
 def calm(lines: Sequence[Line]) -> list[Line]:
     """The runs whose gaps and latencies are Kafka's and not the host's."""
-    return [
-        line for line in lines if (found := pressure(line)) is not None and found <= CALM_PERCENT
-    ]
+    return [line for line in lines if (p := pressure(line)) is not None and p <= CALM_PERCENT]
 
 
 def kafkas(lines: Sequence[Line]) -> list[str]:
@@ -103,27 +100,27 @@ def kafkas(lines: Sequence[Line]) -> list[str]:
 
 
 def by_age(lines: Sequence[Line]) -> tuple[list[Line], list[Line]]:
-    """The runs whose lines have a digest of what was put to the test, and the older ones."""
+    """The runs whose lines have a digest of their configuration, and the older ones."""
     newer = [line for line in lines if has_digest(line)]
     return newer, [line for line in lines if not has_digest(line)]
 
 
 def settled(lines: Sequence[Line], repeats: int) -> Sequence[Line]:
-    """Of one cell's runs those that count together: with a digest once all of them are made, until
-    then the older ones, if there are any."""
+    """The runs of a cell that count: those with a digest once all are made, until then the older
+    ones, if there are any."""
     newer, older = by_age(lines)
     return newer if len(newer) >= repeats or not older else older
 
 
 def checked(lines: Sequence[Line]) -> list[Line]:
-    """The runs that came to a report that can be believed: not those after a calibration that
-    failed (`judged`), whose losses may not have been seen."""
+    """The runs with a credible report: not those after a failed calibration (`judged`), which may
+    have missed losses."""
     return [line for line in lines if "anomalies" in line and "judged" not in line]
 
 
 def counts(lines: Sequence[Line], anomaly: str) -> list[int]:
-    """How many of an anomaly each checked run saw that came to a verdict: one that did not may have
-    missed some, and counted only where it saw one it would make the share too large."""
+    """How many of an anomaly each checked run with a verdict saw. A run without one may have missed
+    some, and to count it only where it saw one would make the share too large."""
     return [
         line["anomalies"].get(anomaly, 0)
         for line in checked(lines)
@@ -132,7 +129,7 @@ def counts(lines: Sequence[Line], anomaly: str) -> list[int]:
 
 
 def calm_gaps_s(lines: Sequence[Line], kind: str = "produce") -> list[float]:
-    """Of checked runs the longest stretch without an ack (or a read: consume) of each calm one."""
+    """The longest stretch without an ack (or a read: consume) of each calm run."""
     reads = kind == "consume"
     return [
         max(line["consume_gaps_s"] if reads else line["produce_gaps_s"], default=0.0)
@@ -141,7 +138,7 @@ def calm_gaps_s(lines: Sequence[Line], kind: str = "produce") -> list[float]:
 
 
 def middle_gap(lines: Sequence[Line], kind: str = "produce", digits: int = 2) -> str:
-    """These gaps, and how many runs were calm where not all were: `3.40 (2–4), 4 runs`."""
+    """The middle of these gaps, and how many runs were calm if not all: `3.40 (2–4), 4 runs`."""
     gaps_s = calm_gaps_s(lines, kind)
     if lines and not gaps_s:
         return NOT_CALM
@@ -149,8 +146,8 @@ def middle_gap(lines: Sequence[Line], kind: str = "produce", digits: int = 2) ->
 
 
 def unread(lines: Sequence[Line]) -> str:
-    """The gaps of reads. Where some of the calm runs had none, a median of all would be of nobody's
-    run: of the others, and in how many runs: `7.7 (1.0–8.8) in 9 of 20 runs`."""
+    """The gaps of reads. Where some calm runs had none, only those of the others, and how many they
+    are: `7.7 (1.0–8.8) in 9 of 20 runs`."""
     gaps_s = calm_gaps_s(lines, "consume")
     had = [gap for gap in gaps_s if gap]
     if not had or len(had) == len(gaps_s):
@@ -158,13 +155,13 @@ def unread(lines: Sequence[Line]) -> str:
     return f"{middle(had, 1)} in {len(had)} of {len(gaps_s)} runs"
 
 
-def some_runs(told: int, runs: int) -> str:
-    """Behind a number, of how many runs it is where these are not all, and some: `, 4 runs`."""
-    words = "1 run" if told == 1 else f"{told} runs"
-    return f", {words}" if 0 < told < runs else ""
+def some_runs(shown: int, runs: int) -> str:
+    """How many runs a number is of, where these are some and not all: `, 4 runs`."""
+    words = "1 run" if shown == 1 else f"{shown} runs"
+    return f", {words}" if 0 < shown < runs else ""
 
 
 def median_pressure(lines: Sequence[Line]) -> str:
-    """Of the runs of which it is known."""
-    waited = [found for line in lines if (found := pressure(line)) is not None]
+    """Over the runs that recorded it."""
+    waited = [percent for line in lines if (percent := pressure(line)) is not None]
     return f"{statistics.median(waited):.0f} %" if waited else "—"

@@ -1,11 +1,11 @@
-"""Two sets of runs, cell by cell: what changed, and what could have been seen if it had.
+"""Two sets of runs, cell by cell: what changed, and which change could have been seen.
 
     last week: no loss in 20 runs     tonight: loss in 11 of 20     =>  changed, a rise
     last week: no loss in 20 runs     tonight: loss in 1 of 20      =>  no change that this shows
 
-Each cell's shares of runs with each anomaly, of unknown and of invalid runs, and the longest
-stretches of its calm runs without an ack and without a read, are compared; cells that only one side
-has are named. Runs are lines of a ledger (harness.model.campaigns.ledger).
+Compares, of each cell, the shares of runs with each anomaly, of unknown and of invalid runs, and
+the longest stretches of its calm runs without an ack and without a read. Names cells that only one
+side has. Runs are lines of a ledger (harness.model.campaigns.ledger).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Both:
 
     @property
     def anomalies(self) -> list[str]:
-        """All that any of its runs saw."""
+        """The anomalies that any of its runs saw."""
         lines = [*self.old, *self.new]
         return sorted({n for line in lines for n, k in line.get("anomalies", {}).items() if k})
 
@@ -56,56 +56,56 @@ class Both:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tested:
-    """One thing of one cell, on both sides. `effect` is above 0 where the new runs have more."""
+    """One measure of one cell, on both sides. `effect` is above 0 where the new runs have more."""
 
     cell: str
     what: str
     old: str
     new: str
     effect: float
-    found: Probability
-    grown: float | None = None  # of lengths: the new median by the old one
+    probability: Probability
+    grown: float | None = None  # of lengths: new median / old median
 
 
 @dataclass(frozen=True, kw_only=True)
 class Compared:
-    """The comparison. `gap_factor`: from which factor on a gap that grew is worth an alarm."""
+    """The comparison. `gap_factor`: the growth of a gap above which there is an alarm."""
 
     cells: Sequence[Both]
     tested: Sequence[Tested]
     only_old: Sequence[str]
     only_new: Sequence[str]
-    forbidden: Sequence[str]  # what the new runs had that is, in sentences
+    forbidden: Sequence[str]  # forbidden anomalies of the new runs, in sentences
     gap_factor: float
 
     @cached_property
     def at(self) -> Mapping[bool, float]:
-        """How small a probability must be to count: of losses (True), and of all else (False).
-        Each has its part of the false alarms, so that many cells' gaps cannot hide a loss."""
-        losses = [each.found for each in self.tested if each.what == LOST]
-        others = [each.found for each in self.tested if each.what != LOST]
+        """How small a probability must be to count: for losses (True) and all else (False). Each
+        has its part of the false alarms, so that many cells' gaps cannot hide a loss."""
+        losses = [test.probability for test in self.tested if test.what == LOST]
+        others = [test.probability for test in self.tested if test.what != LOST]
         return dict(zip((True, False), bounds(losses, others), strict=True))
 
     @property
     def changed(self) -> list[Tested]:
         """What is called different, the surest first."""
-        sure = [each for each in self.tested if each.found.p <= self.at[each.what == LOST]]
-        return sorted(sure, key=lambda each: each.found.p)
+        sure = [test for test in self.tested if test.probability.p <= self.at[test.what == LOST]]
+        return sorted(sure, key=lambda test: test.probability.p)
 
     @property
     def alarms(self) -> list[str]:
-        """Why tonight is worse, in sentences: what is forbidden and was seen, new or not; what
-        was seen in more runs, unknown runs among it; gaps that grew beyond the factor."""
+        """Why tonight is worse, in sentences: forbidden anomalies, new or not; anomalies and
+        unknown runs that became more frequent; gaps that grew beyond the factor."""
         return [*self.forbidden, *self._rises()]
 
     def _rises(self) -> Iterator[str]:
-        for each in self.changed:
-            if each.grown is None and each.effect > 0:
-                yield f"{each.cell}: {each.what}: {each.old} before, {each.new} now"
-            elif each.grown is not None and each.grown > self.gap_factor:
+        for test in self.changed:
+            if test.grown is None and test.effect > 0:
+                yield f"{test.cell}: {test.what}: {test.old} before, {test.new} now"
+            elif test.grown is not None and test.grown > self.gap_factor:
                 yield (
-                    f"{each.cell}: {each.what} {each.old} before, {each.new} now: "
-                    f"{each.grown:.1f} times as long"
+                    f"{test.cell}: {test.what} {test.old} before, {test.new} now: "
+                    f"{test.grown:.1f} times as long"
                 )
 
     def could_have_seen(self, both: Both) -> str:
@@ -126,7 +126,7 @@ def compare(
     cells = [both for both in tonight if both.old]
     return Compared(
         cells=cells,
-        tested=[each for both in cells for each in _tests(both)],
+        tested=[test for both in cells for test in _tests(both)],
         only_old=[cell for cell in sides[0] if cell not in sides[1]],
         only_new=[cell for cell in sides[1] if cell not in sides[0]],
         forbidden=list(_forbidden(tonight)),
@@ -134,12 +134,12 @@ def compare(
     )
 
 
-def settings_that_differ(both: Both, told: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """What of a cell's configuration differs, in words; `told` are the settings by their digest."""
+def settings_that_differ(both: Both, by_digest: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """What of a cell's configuration differs, in words; `by_digest`: digest -> settings."""
     old, new = (_digests(side) for side in (both.old, both.new))
     if old == new or not old or not new:
         return []
-    one, other = (told.get(side[-1]) for side in (old, new))
+    one, other = (by_digest.get(side[-1]) for side in (old, new))
     if one is None or other is None:
         return [f"another configuration ({old[-1]} before, {new[-1]} now), settings not recorded"]
     return [
@@ -160,12 +160,12 @@ def versions_that_differ(old: Iterable[Line], new: Iterable[Line]) -> list[str]:
 
 
 def by_cell(lines: Iterable[Line]) -> dict[str, list[Line]]:
-    """Runs by what their cell is called: another backend than the local one is named."""
-    found: dict[str, list[Line]] = {}
+    """Runs by their cell's name, with the backend if it is not the local one."""
+    runs: dict[str, list[Line]] = {}
     for line in lines:
         cell, backend, _, _ = name_of(line)
-        found.setdefault(cell if backend == "local" else f"{cell} on {backend}", []).append(line)
-    return found
+        runs.setdefault(cell if backend == "local" else f"{cell} on {backend}", []).append(line)
+    return runs
 
 
 def _tests(both: Both) -> Iterator[Tested]:
@@ -178,7 +178,7 @@ def _tests(both: Both) -> Iterator[Tested]:
             old=f"{old.hits} of {old.runs}",
             new=f"{new.hits} of {new.runs}",
             effect=_rate(new) - _rate(old),
-            found=of_shares(old, new),
+            probability=of_shares(old, new),
         )
     for kind, words in GAPS.items():
         before, now = both.gaps_s(kind)
@@ -190,19 +190,19 @@ def _tests(both: Both) -> Iterator[Tested]:
                 old=f"{medians[0]:.1f} s",
                 new=f"{medians[1]:.1f} s",
                 effect=cliffs_delta(before, now),
-                found=of_lengths(before, now),
+                probability=of_lengths(before, now),
                 grown=medians[1] / max(medians[0], 0.1),
             )
 
 
 def _share(lines: Sequence[Line], what: str) -> Share:
-    """In how many of a side's runs something was seen. One without a verdict is in no share of
-    an anomaly (analysis.studies.cells.shares.counts)."""
+    """In how many of a side's runs something was seen. A run without a verdict is in no share of an
+    anomaly (analysis.studies.cells.shares.counts)."""
     verdicts = [line.get("verdict", UNKNOWN) for line in lines]
     if what in (UNKNOWN, INVALID):
         return Share(hits=verdicts.count(what), runs=len(lines))
-    found = counts(checked(lines), what)
-    return Share(hits=sum(map(bool, found)), runs=len(found))
+    seen = counts(checked(lines), what)
+    return Share(hits=sum(map(bool, seen)), runs=len(seen))
 
 
 def _rate(share: Share) -> float:
@@ -215,8 +215,8 @@ def _forbidden(cells: Sequence[Both]) -> Iterator[str]:
         for name in both.anomalies:
             runs = [line for line in both.new if name in line.get("forbidden", ())]
             if runs:
-                known = any(name in line.get("forbidden", ()) for line in both.old)
-                again = "as before" if known else "newly"
+                before = any(name in line.get("forbidden", ()) for line in both.old)
+                again = "as before" if before else "newly"
                 seeds = ", ".join(str(line["seed"]) for line in runs)
                 yield f"{both.cell}: {name}, which is forbidden, {again}: seed {seeds}"
 
@@ -230,9 +230,9 @@ def _text(settings: Mapping[str, Any], key: str) -> str:
 
 
 def _versions(lines: Iterable[Line]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    versions: dict[str, list[str]] = {}
     for line in lines:
         for name, value in line.get("versions", {}).items():
-            if value and value not in found.setdefault(name, []):
-                found[name].append(value)
-    return {name: sorted(values) for name, values in found.items()}
+            if value and value not in versions.setdefault(name, []):
+                versions[name].append(value)
+    return {name: sorted(values) for name, values in versions.items()}

@@ -219,7 +219,7 @@ def _row(both: Both, compared: Compared) -> Sequence[str]:
 def _changed(tested: Tested) -> str:
     size = f", effect {tested.effect:+.2f}" if tested.grown is not None else ""
     sides = f"{tested.old} before, {tested.new} now"
-    return f"{tested.cell}: {tested.what}: {sides} (p = {tested.found.p:.2g}{size})"
+    return f"{tested.cell}: {tested.what}: {sides} (p = {tested.probability.p:.2g}{size})"
 
 
 def _sentence(compared: Compared) -> str:

@@ -16,12 +16,11 @@
 All keys: docs/scenario.md, made of harness.model.campaigns.
 
 The data are a ledger (harness.model.campaigns.ledger). A run with an end there is finished and is
-never made again, whatever its end; a run that was interrupted or superseded, or whose cluster did not
-come up, is made again. Cells take turns, run by run, and so do backends within a cell, so that a
-campaign cut short has runs of each. `--backends` limits the command to some of the backends; what a
-backend needs on this machine is no part of the experiment and is given with `--set`
-(`backend.docker.image` and the like).
-"""
+never made again, whatever its end; a run that was interrupted or superseded, or whose cluster did
+not come up, is made again. Cells take turns, run by run, and so do backends within a cell, so that
+a campaign cut short has runs of each. `--backends` limits the command to some of the backends; what
+a backend needs on this machine is no part of the experiment and is given with `--set`
+(`backend.docker.image` and the like)."""
 
 from __future__ import annotations
 

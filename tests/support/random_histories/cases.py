@@ -73,7 +73,7 @@ def run_row(case: Case, number: int) -> Row:
         "dirty": case.dirty,
         "dumps": case.dumps,
         "moves": [_move(move) for move in case.moves],
-        "outdated": group_life.outdated(_told(case)),
+        "outdated": group_life.outdated_rows(_told(case)),
         "from_start": case.from_start,
         "to_end": case.to_end,
         "dense": case.dense,

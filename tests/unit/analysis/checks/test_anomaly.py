@@ -48,9 +48,9 @@ def test_rows_that_hold_are_read_up_to_the_first_that_speaks_of_all() -> None:
     some = permitted(OTHERWISE, "Some may.", "nobody", by=STRIKE)
     always = permitted(ALWAYS, "It may.", "nobody")
 
-    assert anomaly(UNLIKELY, ELSE).promised(facts) == (ELSE,)
-    assert anomaly(some, UNLIKELY, ELSE).promised(facts) == (some, ELSE)
-    assert anomaly(some, always, ELSE).promised(facts) == (some, always)
+    assert anomaly(UNLIKELY, ELSE).promises_for(facts) == (ELSE,)
+    assert anomaly(some, UNLIKELY, ELSE).promises_for(facts) == (some, ELSE)
+    assert anomaly(some, always, ELSE).promises_for(facts) == (some, always)
 
 
 def test_a_last_row_that_permits_some_records_only_is_refused() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from analysis.frames import schema
 from analysis.stored.stored_run import Run, open_run
-from analysis.stories.tell import MOST, Told, tell
+from analysis.stories.tell import MOST, RunStories, tell
 from tests.support import story_runs
 from tests.support.histories import Part, final_read, moved, ns_of, sent, stayed, story
 from tests.support.story_parts.kept_logs import kept_log, led
@@ -87,7 +87,7 @@ def test_without_findings_nothing_is_read(tmp_path: Path) -> None:
     run = a_run(tmp_path / "run")
     shutil.rmtree(tmp_path / "run")
 
-    assert tell(run, {}, {}) == Told()
+    assert tell(run, {}, {}) == RunStories()
 
 
 def test_a_run_that_kept_nothing_by_its_scenario_says_so(tmp_path: Path) -> None:

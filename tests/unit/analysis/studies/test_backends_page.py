@@ -78,7 +78,7 @@ def test_a_gap_on_a_starved_host_is_none_and_makes_no_difference():
     runs = [line("local", gap=1.0), line("local", gap=9.0, **starved)]
     slow = [line("docker", gap=3.0)]
 
-    assert backends.measured(GAP, runs) == "1.00, 1 run"
+    assert backends.middle_of(GAP, runs) == "1.00, 1 run"
     assert not backends.differ(GAP, runs, slow)
     assert backends.differ(GAP, runs[:1], slow)
 

@@ -238,7 +238,7 @@ def test_a_stage_in_which_nothing_was_acknowledged_has_no_parts():
 
 def test_runs_under_a_former_name_are_the_cell_s():
     cell = {**CELL, "name": "new", "formerly": ["c"]}
-    told = pages.renamed({"cells": [cell]}, Lines(all=[line(1), line(4)]))
+    told = pages.with_present_names({"cells": [cell]}, Lines(all=[line(1), line(4)]))
 
     page = study.render({"cells": [cell]}, told)
 

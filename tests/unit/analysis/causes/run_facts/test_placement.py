@@ -6,7 +6,11 @@ from typing import Any
 
 import pytest
 
-from analysis.causes.run_facts.placement import fewest_misplaced, fewest_off_stripes, misplaced
+from analysis.causes.run_facts.placement import (
+    fewest_misplaced,
+    fewest_off_stripes,
+    misplaced_count,
+)
 
 ALONE = {f"kafka{i}": f"kafka{i}" for i in range(5)}
 # Ten partitions on five brokers, each in a rack of its own.
@@ -88,9 +92,9 @@ def test_each_mode_has_its_own_rule() -> None:
     scenario = {"topic": {"placement": "kafka"}, "cluster": {"kafka": "4.4.0"}}
     rows = named(STRIPES, "kafka")
 
-    assert 0 == misplaced(record(nodes=nodes, replicas=rows, scenario=scenario))
-    assert (misplaced(record(nodes=nodes, replicas=rows)) or 0) > 0
-    assert 0 == misplaced(record(nodes=nodes, replicas=[[]], scenario=scenario))
+    assert 0 == misplaced_count(record(nodes=nodes, replicas=rows, scenario=scenario))
+    assert (misplaced_count(record(nodes=nodes, replicas=rows)) or 0) > 0
+    assert 0 == misplaced_count(record(nodes=nodes, replicas=[[]], scenario=scenario))
 
 
 def record(**changes: Any) -> dict[str, Any]:
@@ -104,13 +108,13 @@ def record(**changes: Any) -> dict[str, Any]:
 
 
 def test_of_a_run_the_brokers_by_their_ids() -> None:
-    assert 0 == misplaced(record())
+    assert 0 == misplaced_count(record())
 
 
 def test_one_broker_has_all() -> None:
     alone = {"kafka1": {"role": "broker", "id": 1}}
 
-    assert 0 == misplaced(record(nodes=alone, replicas=[["kafka1"], ["kafka1"]]))
+    assert 0 == misplaced_count(record(nodes=alone, replicas=[["kafka1"], ["kafka1"]]))
 
 
 ATTACHED = {"kubernetes": {"attach": {"namespace": "kafka"}}}
@@ -132,4 +136,4 @@ CROWD = {f"kafka{i}": {"role": "broker", "id": i} for i in range(1, 99)}
     ],
 )
 def test_what_the_record_does_not_tell_is_not_known(changes: dict[str, Any]) -> None:
-    assert misplaced(record(**changes)) is None
+    assert misplaced_count(record(**changes)) is None

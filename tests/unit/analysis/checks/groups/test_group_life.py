@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from analysis.checks.groups.group_life import shared, unowned
+from analysis.checks.groups.group_life import shared_rows, unowned_rows
 from analysis.stored.transactions.hanging import hanging
 from tests.support.oracles import lives
 from tests.support.random_histories.drawing import HISTORIES, SEEDS
@@ -20,11 +20,11 @@ def found_of_owners(run: Any) -> Counter[Any]:
     """What the checks are given, in the oracle's words."""
     together = (
         ("two-owners", (row["partition"], row["owners"], ms(row["from_ns"]), ms(row["until_ns"])))
-        for row in shared(run)
+        for row in shared_rows(run)
     )
     nobodys = (
         ("unowned-partition", (row["partition"], ms(row["from_ns"]), ms(row["until_ns"])))
-        for row in unowned(run)
+        for row in unowned_rows(run)
     )
     return Counter([*together, *nobodys])
 

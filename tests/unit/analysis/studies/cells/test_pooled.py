@@ -6,7 +6,12 @@ from typing import Any
 
 import pytest
 
-from analysis.studies.cells.experiments import by_experiment, experiment, of_commits, several
+from analysis.studies.cells.experiments import (
+    by_experiment,
+    differing_parts,
+    experiment,
+    of_commits,
+)
 from analysis.studies.cells.pooled import pools
 from analysis.studies.cells.sittings import Sittings
 from harness.model.campaigns.campaign import Campaign
@@ -101,8 +106,8 @@ def test_runs_of_another_kafka_client_backend_or_machine_are_no_part_of_it(
     assert [len(each) for each in by_experiment(some).values()] == [2, 1]
     found = pools(campaign(POOL), Lines(all=some))
     assert [len(each.lines) for each in found] == [2, 1]
-    assert len(several(some)) == 1
-    assert several([*some[:2], {}]) == []
+    assert len(differing_parts(some)) == 1
+    assert differing_parts([*some[:2], {}]) == []
 
 
 def test_memory_is_told_in_whole_gib_and_what_nobody_told_is_said() -> None:
