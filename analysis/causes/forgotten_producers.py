@@ -16,9 +16,10 @@ from dataclasses import replace
 
 from analysis.causes.cause import Cause
 from analysis.causes.kinds import PRODUCER_FORGOTTEN
-from analysis.causes.run_facts.faults import Row, meets
+from analysis.causes.run_facts.faults import meets
 from analysis.causes.seen import Seen
 from analysis.causes.states import Partition
+from analysis.stored.table_rows import Fault
 
 EXPIRES, EXPIRES_MS = "producer.id.expiration.ms", 86_400_000
 LOOKS, LOOKS_MS = "producer.id.expiration.check.interval.ms", 600_000
@@ -39,7 +40,7 @@ def forgotten_causes(seen: Seen) -> Iterator[Cause]:
         yield _cause(fault, ", ".join(fault["nodes"]), moment)
 
 
-def _cause(fault: Row, broker: str, moment: Forgets) -> Cause:
+def _cause(fault: Fault, broker: str, moment: Forgets) -> Cause:
     since_ns, why = moment
     return Cause(
         kind=PRODUCER_FORGOTTEN,
@@ -52,7 +53,7 @@ def _cause(fault: Row, broker: str, moment: Forgets) -> Cause:
     )
 
 
-def _moments(skew: Row, broker: str, seen: Seen) -> Iterator[Forgets]:
+def _moments(skew: Fault, broker: str, seen: Seen) -> Iterator[Forgets]:
     """When it started under that clock, and when it may have looked."""
     for fault, effects in seen.happened.known():
         if not effects.ends_processes or broker not in fault["nodes"]:
@@ -72,7 +73,7 @@ def _moments(skew: Row, broker: str, seen: Seen) -> Iterator[Forgets]:
     yield skew["invoke_ns"], f"whether {broker} looked for old producers is not known"
 
 
-def _while(skew: Row, from_ns: int, to_ns: int | None) -> bool:
+def _while(skew: Fault, from_ns: int, to_ns: int | None) -> bool:
     """Whether the clock was surely wrong all the time."""
     begun = skew["ok_ns"] is not None and skew["ok_ns"] <= from_ns
     undone_ns = skew["heal_invoke_ns"]

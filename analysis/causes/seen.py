@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from analysis.causes.run_facts.configuration import Facts
 from analysis.causes.run_facts.faults import Happened
 from analysis.causes.run_facts.kafka import Kafka
 from analysis.causes.states import Partition
 from analysis.stored.member_stops import Stop
+from analysis.stored.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +23,8 @@ class Seen:
     partitions: tuple[Partition, ...] = ()
     brokers: tuple[str, ...] = ()
     topic: str = ""
-    topic_config: Mapping[str, Any] = field(default_factory=dict)
-    server: Mapping[str, Any] = field(default_factory=dict)  # the brokers' settings
+    topic_config: Settings = field(default_factory=dict)
+    server: Settings = field(default_factory=dict)  # the brokers' settings
     first_ns: int = 0  # nothing was sent before
     read_ended_ns: Mapping[int, int] = field(default_factory=dict)  # the final read, by partition
     lag_max_ms: float = 30_000  # replica.lag.time.max.ms

@@ -30,13 +30,13 @@ eligible leaders as well (KRaft, KIP-966), it is a state: no replica is in sync.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, pairwise
-from typing import Any
 
-Row = Mapping[str, Any]
+from analysis.stored.table_rows import Blind, View
+
 SEEN_WITHIN_NS = 10**8  # two looks: the first view after a blind stretch
 
 
@@ -225,7 +225,7 @@ def _next(before: State | None, after: State | None) -> bool:
 
 
 def partitions_of(
-    views: Iterable[Row], blind: Iterable[Row], count: int, eligible_below: int = 0
+    views: Iterable[View], blind: Iterable[Blind], count: int, eligible_below: int = 0
 ) -> tuple[Partition, ...]:
     """The topic's partitions, by rows of the history's tables. Beside an ISR with fewer members
     than `eligible_below`, others may be eligible to lead."""
@@ -249,12 +249,12 @@ def partitions_of(
 
 
 def _state(
-    row: Row, last: State | None, dark: Sequence[tuple[int, int | None]], eligible_below: int
+    row: View, last: State | None, dark: Sequence[tuple[int, int | None]], eligible_below: int
 ) -> State:
-    isr, elr = frozenset(row["isr"] or ()), row.get("elr")
+    isr, elr, since_ns = frozenset(row["isr"] or ()), row.get("elr"), row.get("since_ns")
     return State(
         time_ns=row["time_ns"],
-        since_ns=_since(row, last, dark) if row.get("since_ns") is None else row["since_ns"],
+        since_ns=_since(row, last, dark) if since_ns is None else since_ns,
         leader=row["leader"],
         isr=isr,
         epoch=row["leader_epoch"],
@@ -266,7 +266,7 @@ def _state(
     )
 
 
-def _since(row: Row, last: State | None, dark: Sequence[tuple[int, int | None]]) -> int:
+def _since(row: View, last: State | None, dark: Sequence[tuple[int, int | None]]) -> int:
     """The look before, if it is not recorded."""
     if last is None:
         return int(row["time_ns"])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
 from analysis.checks.groups.group_life import outdated_rows, shared_rows, unowned_rows
 from analysis.checks.transactions.cycles import Cycles
@@ -21,7 +20,7 @@ from analysis.stored.fact_rows import (
     StateRow,
 )
 from analysis.stored.replica_samples import looks_of
-from analysis.stored.settings import nanoseconds
+from analysis.stored.settings import Settings, nanoseconds
 from analysis.stored.stored_run import CORRUPT, Run, final_ends, is_dense
 from analysis.stored.table_rows import View
 from analysis.stored.transactions.hanging import hanging
@@ -166,7 +165,7 @@ def _read_up_to(run: Run, partition: int) -> int | None:
     return max((end["position"] for end in ends if end["position"] is not None), default=None)
 
 
-def _one_copy(producer: Mapping[str, Any]) -> bool:
+def _one_copy(producer: Settings) -> bool:
     """Whether each send leaves one record at most after the one that was acknowledged.
 
     librdkafka also repeats sends without counting, but only answered ones: such a copy lies before.

@@ -34,6 +34,7 @@ from analysis.causes.run_facts.configuration import lag_max_ms
 from analysis.causes.run_facts.faults import Happened
 from analysis.causes.run_facts.kafka import Kafka, kafka_of
 from analysis.causes.states import Partition, State, partitions_of
+from analysis.stored.settings import Settings
 from analysis.stored.stored_run import Run
 from analysis.stored.table_rows import Fault
 from harness.model.effects import Effects
@@ -92,7 +93,7 @@ class Cluster:
     happened: Happened
     kafka: Kafka
     partitions: Sequence[Partition]
-    server: Mapping[str, Any]
+    server: Settings
     acks: str
     min_isr: int
     load_end_ns: int

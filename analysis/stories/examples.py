@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from analysis.stored.columns import Numbers
+from analysis.stored.table_rows import View
 from analysis.stories.findings import Findings
 from analysis.stories.kept import Kept
 from analysis.stories.leaders import led_in
@@ -65,7 +66,7 @@ def vanished_of(group: Group, vanished: Numbers) -> int:
     return int(np.isin(table.numbers["value"][rows], vanished).sum())
 
 
-def writers(group: Group | None, example: Row, kept: Kept, views: Sequence[Row]) -> dict[str, Any]:
+def writers(group: Group | None, example: Row, kept: Kept, views: Sequence[View]) -> dict[str, Any]:
     """Leader and epoch of each of two values at one offset; nothing for other rows."""
     if example.get("outcome") != "two_values":
         return {}
@@ -77,7 +78,7 @@ def writers(group: Group | None, example: Row, kept: Kept, views: Sequence[Row])
     return dict(zip(names, (*first, *second), strict=True))
 
 
-def _writer(group: Group, example: Row, name: str, kept: Kept, views: Sequence[Row]) -> _Writer:
+def _writer(group: Group, example: Row, name: str, kept: Kept, views: Sequence[View]) -> _Writer:
     """Leader and epoch of one of the values."""
     table, facts, rows = group
     value, partition = example.get(name), example["partition"]

@@ -13,15 +13,13 @@ comes back in its own epoch with a shorter log counts too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
 
+from analysis.stored.table_rows import View
 from analysis.stories.findings import Findings
 from analysis.stories.kept import Kept, LogLine
-
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +53,7 @@ class Election:
     outside: bool = False  # it was not in the ISR that was seen before
 
 
-def subject_of(findings: Findings, row: int, kept: Kept, views: Sequence[Row]) -> Subject:
+def subject_of(findings: Findings, row: int, kept: Kept, views: Sequence[View]) -> Subject:
     """The record of a row of evidence."""
     value, offset = findings.number("value", row), findings.number("offset", row)
     partition = findings.number("partition", row) or 0
@@ -85,7 +83,7 @@ def subject_of(findings: Findings, row: int, kept: Kept, views: Sequence[Row]) -
 
 
 def _only_epoch(
-    partition: int, acked_ns: int | None, kept: Kept, views: Sequence[Row]
+    partition: int, acked_ns: int | None, kept: Kept, views: Sequence[View]
 ) -> set[int | None]:
     """The epoch of a record that was acked before there was another."""
     if acked_ns is None:
@@ -97,7 +95,7 @@ def _only_epoch(
     return logged if logged == shown else set()
 
 
-def led_in(partition: int, epoch: int | None, kept: Kept, views: Sequence[Row]) -> str | None:
+def led_in(partition: int, epoch: int | None, kept: Kept, views: Sequence[View]) -> str | None:
     """Who led a partition in an epoch, by its own log, or as a view showed it."""
     if epoch is None:
         return None
@@ -112,7 +110,7 @@ def led_in(partition: int, epoch: int | None, kept: Kept, views: Sequence[Row]) 
     return seen[0] if seen else None
 
 
-def election(subject: Subject, kept: Kept, views: Sequence[Row]) -> Election | None:
+def election(subject: Subject, kept: Kept, views: Sequence[View]) -> Election | None:
     """Who came to lead without the record; None where nobody is known."""
     led = kept.led(subject.partition)
     later = [line for line in led if _is_later(line, subject)]
@@ -141,7 +139,7 @@ def _is_later(line: LogLine, subject: Subject) -> bool:
     return known and (line.at_ns or 0) >= (subject.acked_ns or 0)
 
 
-def _outside(broker: str, epoch: int | None, partition: int, views: Sequence[Row]) -> bool:
+def _outside(broker: str, epoch: int | None, partition: int, views: Sequence[View]) -> bool:
     """Whether a broker was in neither ISR nor ELR when last seen before it led. Where both were
     empty, the last known leader was not outside."""
     views = [view for view in views if view["partition"] == partition]
@@ -155,7 +153,7 @@ def _outside(broker: str, epoch: int | None, partition: int, views: Sequence[Row
     return broker not in eligible
 
 
-def _election_by_views(subject: Subject, views: Sequence[Row]) -> Election | None:
+def _election_by_views(subject: Subject, views: Sequence[View]) -> Election | None:
     """The first other leader that a view showed after the ack."""
     if subject.acked_ns is None or subject.leader is None:
         return None

@@ -15,14 +15,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
+from analysis.stored.table_rows import Fault, View
 from analysis.stories.findings import READ_ELSEWHERE
 from analysis.stories.leaders import Election, Subject
 from analysis.stories.replicas import Clock, Replica
 from harness.history.record_format import SEQUENCE_BITS
 
-Row = Mapping[str, Any]
 GONE = {"lost", "torn", "inconsistent-offset"}
 FAULTS_MOST = 6
 VIEWS_MOST = 6
@@ -91,8 +90,8 @@ class Story:
     facts: Facts
     subject: Subject
     span: Span
-    faults: Sequence[Row]  # in force until it was gone
-    views: Sequence[Row]  # of the partition, meanwhile
+    faults: Sequence[Fault]  # in force until it was gone
+    views: Sequence[View]  # of the partition, meanwhile
     read: bool  # the final read of the partition is complete
     done: Mapping[int, str]  # what the plan's steps did to nodes, in words
     keeper: str = "ZooKeeper"  # what keeps the cluster's metadata, and showed who led
@@ -107,7 +106,7 @@ class Story:
         """The records as the object of a sentence."""
         return "it" if self.one else "them"
 
-    def was_done(self, fault: Row) -> str:
+    def was_done(self, fault: Fault) -> str:
         """What a fault did to its nodes: `was killed`."""
         was = "were" if len(fault["nodes"]) > 1 else "was"
         done = self.done.get(fault["step"]) or f"hit by {fault['verb']}"
@@ -217,10 +216,10 @@ def _view_events(story: Story) -> Iterator[Event]:
         yield Event(time_ns=time_ns, who=story.keeper, what=what)
 
 
-def _view_words(view: Row) -> str:
+def _view_words(view: View) -> str:
     leads = "nobody leads" if view["leader"] is None else f"{view['leader']} leads"
     epoch = "" if view["leader_epoch"] is None else f" with epoch {view['leader_epoch']}"
-    elr = f", the ELR {', '.join(view['elr'])}" if view.get("elr") else ""
+    elr = f", the ELR {', '.join(eligible)}" if (eligible := view.get("elr")) else ""
     back = "; its metadata had gone back" if view.get("went_back") else ""
     isr = ", ".join(view["isr"]) or "nobody"
     return f"was seen to show: {leads}{epoch}, the ISR is {isr}{elr}{back}"

@@ -19,6 +19,7 @@ import numpy as np
 from analysis.causes.run_facts.kafka import kafka_of
 from analysis.stored.columns import Numbers
 from analysis.stored.stored_run import Run, final_ends
+from analysis.stored.table_rows import Fault, View
 from analysis.stories import findings
 from analysis.stories.examples import PLACES, VANISHED, Group, group_of, vanished_of, writers
 from analysis.stories.findings import WITH_STORY, Findings
@@ -54,7 +55,7 @@ class _Known:
 
     run: Run
     kept: Kept
-    views: Sequence[Row]  # in order of time
+    views: Sequence[View]  # in order of time
     complete: Mapping[int, bool]  # by partition: whether its final read is
     clock: Clock
     taken_ns: Mapping[str, Sequence[int]]
@@ -323,7 +324,7 @@ def _story(group: Group, known: _Known) -> Story:
     )
 
 
-def _meanwhile(views: Sequence[Row], begin_ns: int | None, end_ns: int | None) -> list[Row]:
+def _meanwhile(views: Sequence[View], begin_ns: int | None, end_ns: int | None) -> list[View]:
     """The views between two moments, and the last one before."""
     if begin_ns is None or end_ns is None:
         return []
@@ -331,7 +332,7 @@ def _meanwhile(views: Sequence[Row], begin_ns: int | None, end_ns: int | None) -
     return [*before[-1:], *(view for view in views if begin_ns <= view["time_ns"] <= end_ns)]
 
 
-def _faults(subject: Subject, chosen: Election | None, run: Run) -> list[Row]:
+def _faults(subject: Subject, chosen: Election | None, run: Run) -> list[Fault]:
     """Faults in force from the send until another leader led without the record; where none is
     known, until the ack, and the next fault."""
     begin_ns = subject.acked_ns if subject.sent_ns is None else subject.sent_ns
@@ -351,7 +352,7 @@ def _faults(subject: Subject, chosen: Election | None, run: Run) -> list[Row]:
     return [*meanwhile, *(later[:1] if unknown else [])]
 
 
-def _begin_ns(fault: Row) -> int:
+def _begin_ns(fault: Fault) -> int:
     return int(fault["invoke_ns"])
 
 

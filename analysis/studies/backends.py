@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import itertools
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from analysis.studies.beside import beside
 from analysis.studies.cells.experiments import differing_parts
 from analysis.studies.cells.shares import CALM_PERCENT, calm, checked, kafkas, middle, some_runs
-from analysis.studies.pages import template, write_page
+from analysis.studies.pages import Cell, template, write_page
 from harness.model.campaigns.ledger import LedgerError, Lines
 from harness.model.campaigns.ledger_line import Line
 
@@ -54,12 +53,12 @@ MEASURES = (
 )
 
 
-def name_of(cell: Mapping[str, Any]) -> str:
+def name_of(cell: Cell) -> str:
     """What the cell is called in the data."""
     return str(cell.get("name", cell["scenario"]))
 
 
-def runs_of(lines: Sequence[Line], cell: Mapping[str, Any], backend: str) -> list[Line]:
+def runs_of(lines: Sequence[Line], cell: Cell, backend: str) -> list[Line]:
     """The runs of a cell on a backend. Raises LedgerError if they are of several experiments, whose
     difference could look like the backends'."""
     runs = [
@@ -88,7 +87,7 @@ def middle_of(measure: Measure, runs: Sequence[Line]) -> str:
     return middle(values, measure.digits or None) + some_runs(len(values), len(checked(runs)))
 
 
-def differences(campaign: Mapping[str, Any], lines: Sequence[Line]) -> list[str]:
+def differences(campaign: Cell, lines: Sequence[Line]) -> list[str]:
     """A sentence for each measure of a cell in which two backends differ."""
     return [
         f"`{name_of(cell)}`, {measure.title.lower()}: {one} {middle_of(measure, runs[one])}, "
@@ -123,7 +122,7 @@ def unmet(lines: Sequence[Line]) -> list[str]:
     ]
 
 
-def hosts(campaign: Mapping[str, Any], lines: Sequence[Line]) -> list[str]:
+def hosts(campaign: Cell, lines: Sequence[Line]) -> list[str]:
     """What ran on each backend, and how busy the host was."""
     described = []
     for backend in campaign["backends"]:
@@ -148,7 +147,7 @@ def _pressure(line: Line) -> float | None:
     return None if value is None else float(value)
 
 
-def render(campaign: Mapping[str, Any], ledger: Lines) -> str:
+def render(campaign: Cell, ledger: Lines) -> str:
     """The whole page."""
     lines = ledger.standing
     columns = campaign["backends"]
@@ -172,7 +171,7 @@ def render(campaign: Mapping[str, Any], ledger: Lines) -> str:
     )
 
 
-def _settings(cell: Mapping[str, Any]) -> str:
+def _settings(cell: Cell) -> str:
     """What was changed of the scenario; a list is in the campaign's file."""
     values = cell.get("set", {}).items()
     changed = [f"`{key}={value}`" for key, value in values if not isinstance(value, list)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from analysis.anomalies import NAMES
 from analysis.studies.cells.experiments import by_experiment
@@ -26,7 +26,7 @@ from analysis.studies.cells.shares import (
     share,
     some_runs,
 )
-from analysis.studies.pages import lean_table
+from analysis.studies.pages import Cell, lean_table
 from harness.model.campaigns.ledger import has_digest
 from harness.model.campaigns.ledger_line import Line
 
@@ -73,7 +73,6 @@ SAID: Final[Mapping[str, tuple[str | None, str]]] = {
 }
 
 
-Cell = Mapping[str, Any]
 Runs = tuple[Cell, Sequence[Line]]
 TableRow = dict[str, str]
 

@@ -24,7 +24,7 @@ from analysis.studies.cells.sittings import FEW
 from analysis.studies.matrix_rows import HEADS as ALL_HEADS
 from analysis.studies.matrix_rows import MORE_HEADS, more, positions
 from analysis.studies.measured import JUDGED, Measured, Spread, measured
-from analysis.studies.pages import lean_table, markdown_table, page, template
+from analysis.studies.pages import Cell, lean_table, markdown_table, page, template
 from harness.model.campaigns.campaign import Campaign
 from harness.model.campaigns.ledger import Lines
 from harness.model.campaigns.matrix import in_words, short
@@ -61,7 +61,7 @@ COLOURS: Final = {
 }
 
 
-def render(campaign: Mapping[str, Any], ledger: Lines) -> str:
+def render(campaign: Cell, ledger: Lines) -> str:
     """The whole page."""
     lines = ledger.standing
     cells = measured(campaign, lines)
@@ -93,7 +93,7 @@ def render(campaign: Mapping[str, Any], ledger: Lines) -> str:
     )
 
 
-def figure(campaign: Mapping[str, Any], ledger: Lines) -> str:
+def figure(campaign: Cell, ledger: Lines) -> str:
     """The picture on top: a bar of each cell's runs by position."""
     bars = [
         {"scenario": cell.scenario, "label": cell.label, "runs": len(cell.lines)}

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import statistics
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from analysis.studies.cells.shares import (
     NOT_CALM,
@@ -24,7 +24,7 @@ from analysis.studies.cells.shares import (
     share,
 )
 from analysis.studies.claims import row
-from analysis.studies.pages import markdown_table, page, template
+from analysis.studies.pages import Cell, markdown_table, page, template
 from analysis.studies.study import gaps_of_faults
 from harness.model.campaigns.ledger import Lines
 from harness.model.campaigns.ledger_line import Line
@@ -48,7 +48,7 @@ class Measured:
     Raises KeyError for a cell that is none, or that has no runs.
     """
 
-    def __init__(self, campaign: Mapping[str, Any], lines: Sequence[Line]) -> None:
+    def __init__(self, campaign: Cell, lines: Sequence[Line]) -> None:
         self._cells = {cell.get("name", cell["scenario"]): cell for cell in campaign["cells"]}
         self._lines: dict[str, list[Line]] = {}
         self._all: dict[str, list[Line]] = {}
@@ -109,7 +109,7 @@ def _span(values: Sequence[int]) -> str:
     return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
-def render(campaign: Mapping[str, Any], ledger: Lines) -> str:
+def render(campaign: Cell, ledger: Lines) -> str:
     """The whole page."""
     return template("faq.md.j2").render(measured=Measured(campaign, ledger.standing))
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from analysis.studies.beside import beside
 from analysis.studies.cells.shares import CALM_PERCENT, kafkas
-from analysis.studies.claims import Cell, claims, table_of, unfinished
-from analysis.studies.pages import template, write_page
+from analysis.studies.claims import claims, table_of, unfinished
+from analysis.studies.pages import Cell, template, write_page
 from harness.model.campaigns.ledger import Lines
 
 

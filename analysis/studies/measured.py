@@ -12,7 +12,7 @@ from analysis.studies.cells.pooled import ACKS, Pooled
 from analysis.studies.cells.shares import checked, counts
 from analysis.studies.cells.sittings import Dispersion, Sittings, host
 from analysis.studies.matrix_rows import row
-from analysis.studies.pages import markdown_table
+from analysis.studies.pages import Cell, markdown_table
 from harness.model.campaigns.campaign import Campaign
 from harness.model.campaigns.ledger import Lines, name_of
 from harness.model.campaigns.ledger_line import Line
@@ -143,7 +143,7 @@ class Spread:
         return markdown_table(["began (UTC)", "host", "runs", *heads], rows)
 
 
-def measured(campaign: Mapping[str, Any], lines: Sequence[Line]) -> list[Measured]:
+def measured(campaign: Cell, lines: Sequence[Line]) -> list[Measured]:
     """All cells of a campaign's matrices, one for each experiment of their runs."""
     by_cell: dict[str, list[Line]] = {}
     for line in lines:

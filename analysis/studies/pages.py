@@ -16,7 +16,8 @@ import jinja2
 from analysis.studies.beside import require_one_configuration
 from harness.model.campaigns.ledger import Lines, read
 
-Render = Callable[[Mapping[str, Any], Lines], str]
+Cell = Mapping[str, Any]  # a table of a campaign's file, or all of it
+Render = Callable[[Cell, Lines], str]
 
 
 def template(name: str) -> jinja2.Template:
@@ -64,7 +65,7 @@ def page(file: Path, render: Render) -> str:
     return render(campaign, ledger)
 
 
-def with_present_names(campaign: Mapping[str, Any], ledger: Lines) -> Lines:
+def with_present_names(campaign: Cell, ledger: Lines) -> Lines:
     """The lines with the present names of their cells."""
     now = {
         name: cell.get("name", cell["scenario"])

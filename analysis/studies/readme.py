@@ -17,7 +17,7 @@ from analysis.studies.cells.pooled import pools
 from analysis.studies.cells.shares import counts, middle
 from analysis.studies.matrix_rows import row
 from analysis.studies.measured import Spread, measured
-from analysis.studies.pages import markdown_table, page
+from analysis.studies.pages import Cell, markdown_table, page
 from harness.model.campaigns.campaign import Campaign
 from harness.model.campaigns.ledger import Lines
 from harness.model.campaigns.matrix import Place
@@ -83,7 +83,7 @@ HEADS: Final = (
 )
 
 
-def table(campaign: Mapping[str, Any], ledger: Lines) -> str:
+def table(campaign: Cell, ledger: Lines) -> str:
     """A row for each of ROWS: shares with their intervals, what affected runs lost or repeated, and
     the cell's times. Raises LookupError for an unknown cell or pool."""
     cells = measured(campaign, ledger.standing)

@@ -8,13 +8,12 @@ runs came to. A mode that the release does not have is empty; a list names runs 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from analysis.studies.backends import unmet
 from analysis.studies.beside import beside
 from analysis.studies.cells.shares import checked, middle
-from analysis.studies.pages import markdown_table, template, write_page
+from analysis.studies.pages import Cell, markdown_table, template, write_page
 from harness.model.campaigns.ledger import Lines
 from harness.model.campaigns.ledger_line import Line
 from harness.model.sections.kafka_releases import DEFAULT, default_metadata, numbers
@@ -64,7 +63,7 @@ def table(lines: Sequence[Line]) -> str:
     )
 
 
-def render(campaign: Mapping[str, Any], ledger: Lines) -> str:
+def render(campaign: Cell, ledger: Lines) -> str:
     """The whole page."""
     lines = ledger.standing
     return template("releases.md.j2").render(

@@ -20,7 +20,6 @@ from analysis.studies.claims import (
     DID,
     OLDER,
     SAID,
-    Cell,
     Runs,
     TableRow,
     claims,
@@ -30,7 +29,7 @@ from analysis.studies.claims import (
     table_of,
     unfinished,
 )
-from analysis.studies.pages import lean_table, page, template
+from analysis.studies.pages import Cell, lean_table, page, template
 from harness.model.campaigns.ledger import UNREACHED_S, Lines, has_digest, unreached_leaders
 from harness.model.campaigns.ledger_line import Line
 

@@ -43,6 +43,7 @@ from itertools import groupby
 from typing import Any
 
 from analysis.measures.work_done import STILL_NS, Work
+from analysis.stored.settings import Settings
 from analysis.stored.stored_run import Run, final_ends
 from analysis.verdict.naming import kind_of
 from analysis.verdict.own_time import Stretch, free_ns, line_of, silenced, taken
@@ -148,7 +149,7 @@ def may_delete(run: Run, log_bytes: float = math.inf) -> bool:
 _PHASE = ("start_ns", "end_ns")
 
 
-def _deletes(settings: Mapping[str, Any], lasted_ms: float, log_bytes: float) -> bool:
+def _deletes(settings: Settings, lasted_ms: float, log_bytes: float) -> bool:
     """Whether such settings, the topic's before the brokers', delete what is so old, or too much"""
     policy = settings.get("cleanup.policy", settings.get("log.cleanup.policy", "delete"))
     if "delete" not in str(policy):
@@ -158,7 +159,7 @@ def _deletes(settings: Mapping[str, Any], lasted_ms: float, log_bytes: float) ->
     return by_size or 0 <= _retention_ms(settings) <= lasted_ms
 
 
-def _closes_segments(settings: Mapping[str, Any], lasted_ms: float, log_bytes: float) -> bool:
+def _closes_segments(settings: Settings, lasted_ms: float, log_bytes: float) -> bool:
     """Whether the log goes on in another segment within the run."""
     in_all = _number(settings.get("log.segment.bytes"), _GIB)
     rolled_ms = _number(settings.get("log.roll.hours"), _DAYS_7) * _HOUR_MS
@@ -169,7 +170,7 @@ def _closes_segments(settings: Mapping[str, Any], lasted_ms: float, log_bytes: f
     )
 
 
-def _retention_ms(settings: Mapping[str, Any]) -> float:
+def _retention_ms(settings: Settings) -> float:
     """How long records are kept; negative: for ever."""
     hours = _number(settings.get("log.retention.hours"), _DAYS_7)
     minutes = settings.get("log.retention.minutes")

@@ -37,6 +37,7 @@ from analysis.causes.states import partitions_of
 from analysis.checks.promise import Promise
 from analysis.stored.fact_rows import CauseRow
 from analysis.stored.member_stops import stops_of
+from analysis.stored.settings import Settings
 from analysis.stored.stored_run import Run, read_ended
 from analysis.stored.transactions.settled import Settled
 from harness.model.untold import FAULTS
@@ -106,7 +107,7 @@ def permission_of(run: Run) -> Permission:
 
 def facts_in(
     scenario: Mapping[str, Any],
-    server: Mapping[str, Any],
+    server: Settings,
     happened: Happened,
     kafka: Kafka,
     *,

@@ -103,7 +103,7 @@ def hit(
 
 
 def seen_by(
-    *views: Row,
+    *views: Any,
     faults: Sequence[Row] = (),
     blind: Sequence[tuple[float, float | None]] = (),
     partitions: int = 1,
@@ -114,7 +114,7 @@ def seen_by(
 ) -> Permission:
     """What permits what in a run of these views and faults. Keywords of the configuration: acks,
     retries, idempotent, topic, server, transactional, consumer, commit, compared."""
-    rows = [{**fault, "fault": n, "step": n} for n, fault in enumerate(faults)]
+    rows: Any = [{**fault, "fault": n, "step": n} for n, fault in enumerate(faults)]
     kafka = kafka or kafka_of({"nodes": NODES})
     nodes = NODES if kafka.zookeeper else KRAFT_NODES
     happened = Happened.of(rows, list(complete_steps(rows)), nodes, kafka.quorum)
@@ -123,7 +123,7 @@ def seen_by(
     known = facts_in(scenario, server, happened, kafka)
     least_safe = facts_in(scenario, server, happened, kafka, unknown_did_all=True)
     below = kafka.eligible_below(server, scenario["topic"])
-    dark = [{"start_ns": _ns(start), "end_ns": _ns(end)} for start, end in blind]
+    dark: Any = [{"start_ns": _ns(start), "end_ns": _ns(end)} for start, end in blind]
     ended = {} if read_ended_ms is None else dict.fromkeys(range(partitions), _ns(read_ended_ms))
     return permission(
         known,

@@ -48,10 +48,11 @@ from analysis.causes.cause import Cause
 from analysis.causes.disks.flipped_bits import flipped
 from analysis.causes.disks.strike import ALWAYS, Led, Strike, led_anew, seen_before
 from analysis.causes.kinds import AFTER_STRIKE, LEADER_STRUCK, STRIKE
-from analysis.causes.run_facts.faults import Row, view_before
+from analysis.causes.run_facts.faults import view_before
 from analysis.causes.seen import Seen
 from analysis.causes.settings import FLUSH, topic_values, unclean_allowed
 from analysis.causes.states import Partition, State
+from analysis.stored.table_rows import Fault
 
 Values = Callable[[Seen, str, int, int | None], frozenset[str]]  # analysis.causes.settings
 
@@ -109,7 +110,7 @@ def strikes_of(seen: Seen, values: Values = topic_values) -> Iterator[Strike]:
         )
 
 
-def _kept_from(fault: Row, seen: Seen, values: Values) -> int | None:
+def _kept_from(fault: Fault, seen: Seen, values: Values) -> int | None:
     """From when on flush.messages=1 synced each record, until the fault was proved; None: it did
     not."""
     rows = [row for row, effects in seen.happened.known() if effects.topic_settings]
@@ -121,7 +122,7 @@ def _kept_from(fault: Row, seen: Seen, values: Values) -> int | None:
     return None
 
 
-def _strike(fault: Row) -> Strike:
+def _strike(fault: Fault) -> Strike:
     nodes = ", ".join(fault["nodes"])
     named = f"step {fault['step']}, {fault['verb']} {fault['target']}"
     return Strike(
@@ -136,7 +137,7 @@ def _strike(fault: Row) -> Strike:
     )
 
 
-def _starts_on_flipped_bit(bit: Row, seen: Seen) -> Iterator[Strike]:
+def _starts_on_flipped_bit(bit: Fault, seen: Seen) -> Iterator[Strike]:
     """Each start of a bit's broker before the bit was put back."""
     for fault, effects in seen.happened.known():
         for partition, brokers in flipped(bit, seen).items():
@@ -157,7 +158,7 @@ def _starts_on_flipped_bit(bit: Row, seen: Seen) -> Iterator[Strike]:
             yield from (_sometime if effects.starts_again else _when_healed)(start, bit, fault)
 
 
-def _when_healed(start: Strike, bit: Row, fault: Row) -> Iterator[Strike]:
+def _when_healed(start: Strike, bit: Fault, fault: Fault) -> Iterator[Strike]:
     started_ns = fault["heal_invoke_ns"]
     if started_ns is None:
         return
@@ -165,7 +166,7 @@ def _when_healed(start: Strike, bit: Row, fault: Row) -> Iterator[Strike]:
         yield replace(start, invoke_ns=started_ns)
 
 
-def _sometime(start: Strike, bit: Row, fault: Row) -> Iterator[Strike]:
+def _sometime(start: Strike, bit: Fault, fault: Fault) -> Iterator[Strike]:
     """Starts between the fault's invoke and its healing: records from before the fault were there
     at each of them; whether later ones were is not known."""
     begun_ns, over_ns = fault["invoke_ns"], fault["heal_ok_ns"]

@@ -27,8 +27,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, pairwise
 
-from analysis.causes.run_facts.faults import Happened, Row
+from analysis.causes.run_facts.faults import Happened
 from analysis.causes.states import Change, Partition, State
+from analysis.stored.table_rows import Fault
 
 LAGS = 1.5
 Stretch = tuple[int, int | None]
@@ -152,7 +153,7 @@ def hidden_fetching(
             yield fault["invoke_ns"], fault["heal_ok_ns"]
 
 
-def _links_to(fault: Row, happened: Happened) -> bool:
+def _links_to(fault: Fault, happened: Happened) -> bool:
     """Whether it cuts a node's links to others than clients."""
     peers = str(happened.options(fault).get("from", ""))
     return bool(peers) and bool(set(peers.replace(" ", "").split(",")) - {"clients"})

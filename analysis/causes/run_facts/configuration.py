@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.causes.run_facts.kafka import Kafka
+from analysis.stored.settings import Settings
 from harness.model.client_settings import (
     IN_FLIGHT,
     acks_of,
@@ -73,7 +74,7 @@ class Facts:
 
 def facts_of(
     scenario: Mapping[str, Any],
-    server: Mapping[str, Any],
+    server: Settings,
     changed: Sequence[Mapping[str, str]] = (),
     kafka: Kafka | None = None,
 ) -> Facts:
@@ -110,18 +111,18 @@ def facts_of(
     )
 
 
-def lag_max_ms(server: Mapping[str, Any]) -> float:
+def lag_max_ms(server: Settings) -> float:
     """How long a replica may not fetch before it leaves the ISR."""
     return float(server.get("replica.lag.time.max.ms", 30_000))
 
 
-def _compacts(settings: Mapping[str, Any]) -> bool:
+def _compacts(settings: Settings) -> bool:
     """Whether a log with such settings, the topic's and the brokers', is compacted."""
     policy = settings.get("cleanup.policy", settings.get("log.cleanup.policy", "delete"))
     return "compact" in str(policy)
 
 
-def _read_from_followers(work: Mapping[str, Any], server: Mapping[str, Any]) -> bool:
+def _read_from_followers(work: Settings, server: Settings) -> bool:
     """Whether brokers may send a consumer to a follower, which has to tell its rack."""
     sent = bool(server.get("replica.selector.class")) and "client.rack" in work.get("consumer", {})
     return sent or work.get("read_via") == "follower"
@@ -131,7 +132,7 @@ def _true(value: object) -> bool:
     return str(value).lower() == "true"
 
 
-def _have_epochs(server: Mapping[str, Any], topic: Mapping[str, Any]) -> bool:
+def _have_epochs(server: Settings, topic: Settings) -> bool:
     """Whether brokers speak of leader epochs, and logs keep them: a log's message format goes by a
     setting of its own, up to 3.0 (KIP-724)."""
     protocol = _version(server.get("inter.broker.protocol.version", "3.9"))

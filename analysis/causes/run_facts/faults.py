@@ -12,6 +12,7 @@ from typing import Any
 
 from analysis.causes.run_facts.kafka import keepers
 from analysis.stored.fault_views import view_in
+from analysis.stored.table_rows import Fault
 from harness.model.effects import Effects
 
 Row = Mapping[str, Any]
@@ -28,13 +29,13 @@ EVERYTHING = Effects(
 )
 
 
-def view_before(fault: Row) -> dict[str, Any]:
+def view_before(fault: Fault) -> dict[str, Any]:
     """The fault's own view of the cluster when it began: leader, isr and elr by partition,
     controller, known; empty where it has none that can be read."""
     return view_in(fault, "before")
 
 
-def meets(fault: Row, from_ns: int, to_ns: int | None) -> bool:
+def meets(fault: Fault, from_ns: int, to_ns: int | None) -> bool:
     """Whether it may have been in force at any moment of a stretch (to_ns None: without end)."""
     over_ns = fault["heal_ok_ns"]
     begun = to_ns is None or fault["invoke_ns"] <= to_ns
@@ -45,7 +46,7 @@ def meets(fault: Row, from_ns: int, to_ns: int | None) -> bool:
 class Happened:
     """The faults of a run, and the parts of run.json that say what they could do."""
 
-    faults: Sequence[Row] = ()  # rows of the history's table
+    faults: Sequence[Fault] = ()  # rows of the history's table
     steps: Mapping[int, Effects | None] = field(default_factory=dict)  # the plan's; None: not known
     options_of: Mapping[int, Row] = field(default_factory=dict)  # the plan's steps'
     nodes: Mapping[str, Row] = field(default_factory=dict)  # run.json's: by name, with `role`
@@ -54,7 +55,7 @@ class Happened:
     @classmethod
     def of(
         cls,
-        faults: Sequence[Row],
+        faults: Sequence[Fault],
         plan: Sequence[Row],
         nodes: Mapping[str, Row] | None = None,
         quorum: frozenset[str] | None = None,
@@ -73,37 +74,37 @@ class Happened:
             quorum=keepers(nodes or {}) if quorum is None else quorum,
         )
 
-    def effects(self, fault: Row) -> Effects | None:
+    def effects(self, fault: Fault) -> Effects | None:
         """What the fault could do; None: not known."""
         return self.steps.get(fault["step"])
 
-    def options(self, fault: Row) -> Row:
+    def options(self, fault: Fault) -> Row:
         """The options of the fault's step."""
         return self.options_of.get(fault["step"], {})
 
-    def unknown(self) -> list[Row]:
+    def unknown(self) -> list[Fault]:
         """The faults that hit a node and whose effects are not known."""
         return [f for f in self.faults if f["nodes"] and self.effects(f) is None]
 
-    def known(self) -> Iterator[tuple[Row, Effects]]:
+    def known(self) -> Iterator[tuple[Fault, Effects]]:
         """The faults that hit a node and whose effects are known, with these."""
         for fault in self.faults:
             effects = self.effects(fault)
             if fault["nodes"] and effects is not None:
                 yield fault, effects
 
-    def hits_the_cluster(self, fault: Row) -> bool:
+    def hits_the_cluster(self, fault: Fault) -> bool:
         """Whether it hit a node of the cluster, not only workers."""
         return any(
             self.nodes.get(name, {}).get("role") not in (None, "client") for name in fault["nodes"]
         )
 
-    def hits_half_the_quorum(self, fault: Row) -> bool:
+    def hits_half_the_quorum(self, fault: Fault) -> bool:
         """Whether it hit so many keepers of the metadata that the others may be no majority."""
         hit = self.quorum & set(fault["nodes"])
         return bool(hit) and 2 * len(hit) >= len(self.quorum)
 
-    def asks_for_unclean(self, fault: Row) -> bool:
+    def asks_for_unclean(self, fault: Fault) -> bool:
         """Whether it asks for an unclean election itself, whatever is configured."""
         return self.options(fault).get("how") == "unclean"
 

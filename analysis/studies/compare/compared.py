@@ -14,8 +14,8 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
+from analysis.stored.settings import Settings
 from analysis.studies.cells.shares import calm_gaps_s, checked, counts
 from analysis.studies.compare.exact import (
     Probability,
@@ -134,7 +134,7 @@ def compare(
     )
 
 
-def settings_that_differ(both: Both, by_digest: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def settings_that_differ(both: Both, by_digest: Mapping[str, Settings]) -> list[str]:
     """What of a cell's configuration differs, in words; `by_digest`: digest -> settings."""
     old, new = (_digests(side) for side in (both.old, both.new))
     if old == new or not old or not new:
@@ -225,7 +225,7 @@ def _digests(lines: Sequence[Line]) -> list[str]:
     return list(dict.fromkeys(line["configuration"] for line in lines if has_digest(line)))
 
 
-def _text(settings: Mapping[str, Any], key: str) -> str:
+def _text(settings: Settings, key: str) -> str:
     return kafka_text(settings.get(key, "default"))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,9 +20,9 @@ UNCLEAN, FLUSH = "unclean.leader.election.enable", "flush.messages"
 class Cluster:
     """What was recorded of a run: its tables, and what of its plan and configuration matters."""
 
-    views: Sequence[Row]
-    blind: Sequence[Row] = ()
-    faults: Sequence[Row] = ()
+    views: Any
+    blind: Any = ()
+    faults: Any = ()
     effects: Mapping[int, Row | None] = field(default_factory=dict)  # by step; None: not known
     options: Mapping[int, Row] = field(default_factory=dict)
     brokers: tuple[str, ...] = ("kafka1", "kafka2", "kafka3")
