@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from tests.support.permissions.cluster import (
     EVER,
@@ -183,7 +184,7 @@ class Struck(Looks):
         one_change = None not in epochs and epochs[1] - epochs[0] == 1
         return NO if one_change and not self.unseen(view) else MAYBE
 
-    def view_of_lead(self, node: str, strike: Strike) -> Row | None:
+    def view_of_lead(self, node: str, strike: Strike) -> Any:
         """The first view that shows that a struck broker leads anew, before it has come back."""
         last, back = self.in_force(strike.start), self.back(node, strike)
         for view in self.views:
