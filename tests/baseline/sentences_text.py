@@ -249,7 +249,7 @@ def _sentence(
         verdict=decide(judgements, doubts),
         judgements=judgements,
         doubts=doubts,
-        windows=[Window.model_validate(window) for window in windows],
+        windows=[Window.model_construct(**window) for window in windows],
     )
     faults = run["faults"] * 10
     return sentence(judged, acked=acked, faults=faults, plan=run["plan"], threshold_ms=500.0)
