@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from analysis.job import job
 from tests.support import story_runs
 from tests.support.histories import final_read, sent, story
 from tests.support.story_runs import CheckedStories
@@ -18,14 +17,14 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The runs of each job of two stories, as it is begun; a job with the run `3` fails."""
     begun: list[list[str]] = []
 
-    def check(runs: list[Path]) -> list[dict[str, Any]]:
+    def checked(runs: list[Path]) -> list[dict[str, Any]]:
         begun.append([run.name for run in runs])
         if "3" in begun[-1]:
             raise ValueError("3")
         return [{"run": run.name, "anomalies": {}} for run in runs]
 
     monkeypatch.setattr(story_runs, "JOB", 2)
-    monkeypatch.setattr(job, "check", check)
+    monkeypatch.setattr(story_runs, "checked", checked)
     return begun
 
 
