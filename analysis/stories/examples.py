@@ -17,10 +17,10 @@ import numpy as np
 
 from analysis.stored.columns import Numbers
 from analysis.stored.table_rows import View
-from analysis.stories.findings import Findings
 from analysis.stories.kept import Kept
 from analysis.stories.leaders import led_in
 from analysis.stories.story import Facts
+from analysis.stories.story_groups import Findings
 
 Row = Mapping[str, Any]
 Group = tuple[Findings, Facts | None, Numbers]  # a table, what its rows share, and their numbers

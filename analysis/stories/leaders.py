@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from analysis.stored.table_rows import View
-from analysis.stories.findings import Findings
 from analysis.stories.kept import Kept, LogLine
+from analysis.stories.story_groups import Findings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from analysis.stored.table_rows import Fault, View
-from analysis.stories.findings import READ_ELSEWHERE
 from analysis.stories.leaders import Election, Subject
 from analysis.stories.replicas import Clock, Replica
+from analysis.stories.story_groups import READ_ELSEWHERE
 from harness.history.record_format import SEQUENCE_BITS
 
 GONE = {"lost", "torn", "inconsistent-offset"}

@@ -20,14 +20,14 @@ from analysis.causes.run_facts.kafka import kafka_of
 from analysis.stored.columns import Numbers
 from analysis.stored.stored_run import Run, final_ends
 from analysis.stored.table_rows import Fault, View
-from analysis.stories import findings
+from analysis.stories import story_groups
 from analysis.stories.examples import PLACES, VANISHED, Group, group_of, vanished_of, writers
-from analysis.stories.findings import WITH_STORY, Findings
 from analysis.stories.kept import END, Kept, kept_of
 from analysis.stories.leaders import Election, Subject, election, led_in, subject_of
 from analysis.stories.replicas import Clock, Evidence, Replica, replica
 from analysis.stories.report import entry_of
 from analysis.stories.story import GONE, Copy, Facts, Span, Story
+from analysis.stories.story_groups import WITH_STORY, Findings
 
 Row = Mapping[str, Any]
 Examples = Mapping[str, Sequence[Row]]  # by anomaly
@@ -64,9 +64,9 @@ class _Known:
 
 def tell(run: Run, evidence: Mapping[str, Path], examples: Examples) -> RunStories:
     """The stories of what was found in a run."""
-    tables = [findings.read(name, evidence[name]) for name in WITH_STORY if name in evidence]
+    tables = [story_groups.read(name, evidence[name]) for name in WITH_STORY if name in evidence]
     lost = next((table for table in tables if table.anomaly == "lost"), None)
-    tables = [table for table in (findings.with_sends(t, lost) for t in tables) if len(table)]
+    tables = [table for table in (story_groups.with_sends(t, lost) for t in tables) if len(table)]
     if not tables:
         return RunStories()
     values = np.concatenate([t.numbers[n] for t in tables for n in ("value", "other_value")])
@@ -77,7 +77,7 @@ def tell(run: Run, evidence: Mapping[str, Path], examples: Examples) -> RunStori
         views=sorted(run.views, key=lambda view: int(view["time_ns"])),
         complete={end["partition"]: end["complete"] for end in final_ends(run)},
         taken_ns=_taken_ns(run),
-        vanished=findings.values_of(evidence.get(VANISHED)),
+        vanished=story_groups.values_of(evidence.get(VANISHED)),
         clock=lambda ns: "a time that is not known" if ns is None else f"{run.seconds(ns):,.3f} s",
     )
     grouped = [(table, facts, rows) for table in tables for facts, rows in _by_facts(table, known)]
@@ -107,7 +107,7 @@ def _by_facts(table: Findings, known: _Known) -> list[tuple[Facts | None, Number
         )
         for partition in set(table.numbers["partition"].tolist())
     }
-    kinds = sorted(findings.by_story(table, known.kept, moments), key=len, reverse=True)
+    kinds = sorted(story_groups.by_story(table, known.kept, moments), key=len, reverse=True)
     by_facts: dict[Facts | None, list[Numbers]] = {}
     for number, some in enumerate(kinds):
         facts = _facts(table, int(some[0]), known) if number < MOST_KINDS else None
