@@ -91,7 +91,7 @@ def _different(
         yield f"no ledger has a line of run {report.run_id}"
         return
     # A run that failed ended so, whatever its history comes to.
-    code = FAILED if line["exit"] == FAILED else report.exit_code or 0
+    code = FAILED if line["exit"] == FAILED else report.code
     its: Mapping[str, Any] = origin(RunFolder(path=copy))
     again = {key: its[key] for key in OF_THE_RUN} | {**summary(None, code, report)}
     recorded: Mapping[str, Any] = line

@@ -119,7 +119,7 @@ class Cluster:
 
 
 def availability(run: Run, windows: Sequence[WindowRow], acks: str) -> Availability:
-    """The A of a run whose faults are all proved. `windows`: rows of `availability.windows`."""
+    """The A of a run whose faults are all proved. `windows`: those of analysis.measures.windows."""
     kafka = kafka_of(run.record)
     happened = Happened.of(run.faults, run.plan, run.nodes, kafka.quorum)
     faults = [fault for fault in run.faults if _disturbs(fault, happened, run.plan)]

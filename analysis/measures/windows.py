@@ -1,4 +1,4 @@
-"""Unavailability windows by numpy: the rows of availability.windows.
+"""Unavailability windows by numpy: the rows of analysis.checks.unavailability.
 
 Of the successes, only the first and last in each slice of time are kept, batch by batch. They give
 the gaps of each kind and partition, in order of time and disjoint. Then one pass per kind over a

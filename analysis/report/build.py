@@ -14,14 +14,13 @@ from analysis.causes.run_facts.kafka import kraft_of
 from analysis.causes.run_facts.untold import unmeasured_windows
 from analysis.measures.consumer_lag import worst
 from analysis.measures.leadership import leadership
-from analysis.measures.rebalances import rebalances
 from analysis.measures.stable_lag import stable_lag
 from analysis.report import outages
 from analysis.report.causes import cause_rows
 from analysis.report.clock import load_began_utc
 from analysis.report.found import COUNTED, AnomalyFinding, Found
 from analysis.report.headline import sentence
-from analysis.report.judged import by_cause, judged_of
+from analysis.report.judged import Judged, by_cause, judged_of
 from analysis.report.outcome import cap, outcome, verdict_words
 from analysis.stored.stored_run import Run, final_ends
 from analysis.stories.tell import RunStories
@@ -75,7 +74,7 @@ def report(run: Run, found: Found, permission: Permission) -> Report:
         rates=_rates(run, found.counts),
         latency_ms=judged.latency,
         consumer_lag=worst(found.lag),
-        **_of_some(run, found),
+        **_of_some(run, found, judged),
         anomalies={
             name: _anomaly(name, judgement, found.findings[name], found.stories)
             for name, judgement in judged.judgements.items()
@@ -101,11 +100,11 @@ def report(run: Run, found: Found, permission: Permission) -> Report:
     )
 
 
-def _of_some(run: Run, found: Found) -> dict[str, Any]:
+def _of_some(run: Run, found: Found, judged: Judged) -> dict[str, Any]:
     """The fields that other runs lack."""
     fields: dict[str, Any] = {}
-    if run.grouped:
-        fields["rebalances"] = rebalances(run)
+    if judged.rebalances is not None:
+        fields["rebalances"] = judged.rebalances
     if run.tells_transactions and run.tailing:
         fields["stable_lag"] = stable_lag(run)
     if (cycles := found.cycles) is not None:

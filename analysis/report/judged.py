@@ -40,7 +40,7 @@ from harness.model.runs.report import (
     Latencies,
     Quantiles,
 )
-from harness.model.runs.report_course import Replication, Window
+from harness.model.runs.report_course import Rebalances, Replication, Window
 from harness.model.sections.expect import Looks, unjudged
 from harness.model.untold import BEGINS, READ_TIMES
 
@@ -58,6 +58,7 @@ class Judged:
     numbers: Mapping[str, Counted] = field(default_factory=dict)
     levels: Mapping[str, Level] = field(default_factory=dict)
     replication: Replication | None = None
+    rebalances: Rebalances | None = None  # None: there is no consumer group
     latency: Latencies = Latencies(ack=None, delivery=None)  # noqa: RUF009  frozen
     deleted: int = 0  # acknowledged records below the log's start
     available: Availability = Availability(value=None)  # noqa: RUF009  frozen
@@ -89,10 +90,11 @@ def judged_of(run: Run, found: Found, permission: Permission) -> Judged:
     gaps = judge_gaps(outages.longest(windows), demands, (*unsure, *untimed))
     gaps |= judge_isr_times(followed.isr if followed else [], demands, unsure)
     gaps = unproved(gaps, damage)
+    regrouped = rebalances(run) if run.grouped else None
     counted = {
         **found.counts,
         **({"lost_within_log_end": followed.lost_within_log_end} if followed else {}),
-        "expelled": rebalances(run).expelled.count if run.grouped else 0,
+        "expelled": regrouped.expelled.count if regrouped else 0,
         "misplaced": elsewhere,
     }
     numbers = judge_counts(counted, demands, unsure, found.acked_unseen)
@@ -110,6 +112,7 @@ def judged_of(run: Run, found: Found, permission: Permission) -> Judged:
         numbers=numbers,
         levels=levels,
         replication=followed,
+        rebalances=regrouped,
         latency=latency,
         deleted=found.counts["acked_below_log_start"],
         available=availability(run, rows, facts.acks),

@@ -70,7 +70,7 @@ def check_runs(
     codes = []
     for where, report in zip(folders, reports, strict=True):
         show_report(report, where, console)
-        codes.append(report.exit_code or 0)
+        codes.append(report.code)
     show_how_many_valid(codes, len(folders), console)
     return worst(codes)
 

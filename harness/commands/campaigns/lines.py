@@ -10,7 +10,6 @@ from analysis.causes.run_facts.kafka import kafka_of
 from harness.history.seal_record import SEALED
 from harness.model.campaigns.campaign import Cell
 from harness.model.campaigns.ledger_line import Host, Line, Starved
-from harness.model.exit_codes import FAILED
 from harness.model.runs.configuration import digest_of
 from harness.model.runs.report import Report, read_report
 from harness.model.runs.report_course import FaultTold, Window
@@ -42,9 +41,10 @@ def line_of(folder: RunFolder, code: int | None = None, cell: Cell | None = None
     """What is told of a run that has ended: of which run it is, and what that came to. `code`: what
     its command ended with, None: what its report says."""
     file = folder.path / "report.json"
-    report = read_report(file) if file.is_file() else None
     if code is None:
-        code = report.exit_code if report and report.exit_code is not None else FAILED
+        checked = read_report(file)
+        return {**origin(folder), **summary(cell, checked.code, checked)}
+    report = read_report(file) if file.is_file() else None
     return {**origin(folder), **summary(cell, code, report)}
 
 

@@ -367,6 +367,13 @@ class Report(ReportPart):
         default=None, description="from which length on a stretch without success is a window"
     )
 
+    @property
+    def code(self) -> int:
+        """The exit code. Raises ValueError for a report that does not say it."""
+        if self.exit_code is None:
+            raise ValueError("exit_code is missing")
+        return self.exit_code
+
     def text(self) -> str:
         """As report.json has it."""
         return json.dumps(self.written(), indent=1) + "\n"
