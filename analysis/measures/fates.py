@@ -32,6 +32,8 @@ from harness.history import tables
 
 MOST = 2_000_000  # operations that are in memory at once
 ROWS = 1 << 18  # whose fates are made at a time
+ABORTED = 0  # a failed send whose client aborted its transaction without an error of its own
+ABORTED_NAME = "_ABORTED"  # docs/history.md, "In a transaction"
 _LATEST = np.iinfo(np.int64).max
 _EMPTY = tables.schema(tables.OPERATION_COLUMNS).empty_table()
 
@@ -41,7 +43,7 @@ class Fates(Columns):
     """What became of some values of one partition: their `home`."""
 
     value: Numbers
-    sent: Numbers  # FAILED, UNKNOWN, UNASKED or ACKED of analysis.frames.operations; NONE: never
+    sent: Numbers  # ABORTED, or FAILED, … of analysis.frames.operations; NONE: never
     home: Numbers
     intended_ns: Numbers
     sent_ns: Numbers
@@ -149,7 +151,8 @@ class _Rows:
         self.done = _are(table["f"], "process") & ok
         self.final = _are(table["f"], "final-read")
         rank = np.where(_are(table["error"], NO_ACK), UNASKED, UNKNOWN)
-        rank = np.where(_are(table["type"], "fail"), FAILED, rank)
+        failed = np.where(_are(table["error"], ABORTED_NAME), ABORTED, FAILED)
+        rank = np.where(_are(table["type"], "fail"), failed, rank)
         self.rank = np.where(ok, ACKED, rank)
         place = (self.of["partition"] << OFFSET_BITS) | self.of["offset"]
         self.place = np.where(ok & (self.of["offset"] != NONE), place, NONE)

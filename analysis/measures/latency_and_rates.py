@@ -36,18 +36,17 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
-from analysis.frames.operations import ACKED, FAILED, OFFSET_BITS, UNASKED, UNKNOWN
-from analysis.measures.fates import Fates, offset_of
+from analysis.frames.operations import ACKED, FAILED, NO_ACK, OFFSET_BITS, UNASKED, UNKNOWN
+from analysis.measures.fates import ABORTED, ABORTED_NAME, Fates, offset_of
 from analysis.stored.batches import NONE, Batch, Mask
 from analysis.stored.columns import Numbers
 from analysis.stored.fact_rows import RunRow
 
 Row = dict[str, Any]
-ABORTED_NAME = "_ABORTED"  # docs/history.md, "In a transaction"
 UNITS_NS = (10**4, 10**5, 10**6, 10**7)  # what latencies are rounded to: each up to 10,000 of it
 PLACES = 6  # of a quantile, in ms
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999, "max": 1.0}
@@ -55,6 +54,14 @@ GROUP = "consumer group"  # the reader that all its members are together
 _SHIFT = 40  # of a bucket's number above a latency
 _WIDE = 1 << 20  # numbers that are counted by their place in an array
 _FINAL = -1  # the bucket of the final read
+
+
+class ErrorRow(TypedDict):
+    """An error that sends ended with."""
+
+    error: str | None  # None: nobody recorded how they ended
+    sends: int
+    first_ns: int  # when the first of them ended; of one that never ended, when it began
 
 
 class Tally:
@@ -194,6 +201,33 @@ def quantiles(ordered: Numbers, times: Numbers) -> list[float]:
     return [round(float(each) / 100, PLACES) for each in counted]
 
 
+class SendErrors:
+    """One row for each error that sends ended with, the most frequent first; without those that
+    nobody meant to write (their client aborted them) or to have acknowledged (acks=0)."""
+
+    def __init__(self) -> None:
+        self._sends: Counter[str | None] = Counter()
+        self._first_ns: dict[str | None, int] = {}
+
+    def see(self, batch: Batch) -> None:
+        """Count a batch."""
+        failed = batch.did("send") & ~batch.ended("ok") & ~batch.failed_by(ABORTED_NAME, NO_ACK)
+        ended_ns = np.where(batch.end_ns == NONE, batch.start_ns, batch.end_ns)
+        for place in np.unique(batch.error[failed]).tolist():
+            error = None if place == NONE else batch.errors[place]
+            mine = failed & (batch.error == place)
+            self._sends[error] += int(np.count_nonzero(mine))
+            first_ns = int(ended_ns[mine].min())
+            self._first_ns[error] = min(first_ns, self._first_ns.get(error, first_ns))
+
+    def rows(self) -> list[ErrorRow]:
+        """One for each error."""
+        return [
+            {"error": error, "sends": sends, "first_ns": self._first_ns[error]}
+            for error, sends in self._sends.most_common()
+        ]
+
+
 class Landings:
     """What became of sends in doubt, of records acked below the log's start and of what an elected
     leader did not have (analysis.frames.elections), and `latency_ms`, the latency quantiles of
@@ -216,6 +250,7 @@ class Landings:
         doubt = (fates.sent == UNKNOWN) | (fates.sent == UNASKED)
         unasked = (fates.sent == UNASKED) & (fates.log_start == 0)
         past = self._is_past(fates, offset)
+        missing = absent & fates.complete & (fates.log_start == 0)
         sorts = {
             "indeterminate_landed": doubt & ~absent,
             "indeterminate_not_landed": doubt & absent & fates.complete,
@@ -223,6 +258,8 @@ class Landings:
             "unacknowledged_lost": unasked & absent & fates.complete,
             "lost_past_log_end": past & gone,
             "kept_past_log_end": past & ~absent,
+            "failed_landed": (fates.sent == FAILED) & ~absent,
+            "undelivered": (absent & (fates.sent == FAILED)) | (missing & (fates.sent == UNKNOWN)),
         }
         for name, sort in sorts.items():
             self._counts[name] += int(np.count_nonzero(sort))
@@ -248,7 +285,7 @@ class Landings:
 
     def _is_there(self, fates: Fates) -> Mask:
         """Whether a record that was due within the load is there for those who read."""
-        landed = ~fates.absent & (fates.sent != FAILED)
+        landed = ~fates.absent & ~np.isin(fates.sent, (ABORTED, FAILED))
         there = landed | ((fates.sent == ACKED) & fates.readable)
         return np.asarray(there & (fates.intended_ns < self._run["load_end_ns"]))
 

@@ -16,7 +16,14 @@ from typing import Any, Protocol
 from analysis.measures.consumer_lag import PositionRow, Positions
 from analysis.measures.drawn_sends import Limits, SendRow, drawn, limits
 from analysis.measures.fates import Fates
-from analysis.measures.latency_and_rates import QUANTILES, Counts, Landings, Redeliveries
+from analysis.measures.latency_and_rates import (
+    QUANTILES,
+    Counts,
+    ErrorRow,
+    Landings,
+    Redeliveries,
+    SendErrors,
+)
 from analysis.measures.leadership import Acks, AcksRow
 from analysis.measures.windows import WindowRow, Windows
 from analysis.measures.work_done import WorkDone, WorkRow
@@ -45,6 +52,7 @@ class Measured:
     windows: Sequence[WindowRow]
     redeliveries: Row  # {}: nothing was delivered
     landings: Row  # {}: no value was sent or read
+    errors: Sequence[ErrorRow] = ()
 
 
 def measured(
@@ -54,7 +62,8 @@ def measured(
     became of its values, those of one partition at once."""
     counts, acks, work = Counts(facts), Acks(facts), WorkDone(facts)
     positions, redeliveries, windows = Positions(facts), Redeliveries(operations), Windows(facts)
-    measures: list[Measure] = [counts, acks, work, positions, redeliveries, windows]
+    errors = SendErrors()
+    measures: list[Measure] = [counts, acks, work, positions, redeliveries, windows, errors]
     sent = []
     for file in files:
         for batch in batches(file):
@@ -73,6 +82,7 @@ def measured(
         windows=list(windows.rows(_seen(landings, fates))),
         redeliveries=redeliveries.row(),
         landings=landings.row(),
+        errors=errors.rows(),
     )
 
 

@@ -51,7 +51,8 @@ from harness.model.runs.report_findings import Counts, Example, Finding, Stories
 def report(run: Run, found: Found, permission: Permission) -> Report:
     """The whole report.json of a run. Raises CheckError when the scenario demands nonsense."""
     judged = judged_of(run, found, permission)
-    happened = outcome(judged.judgements, judged.doubts, found.counts["acked"])
+    counts = judged.counts
+    happened = outcome(judged.judgements, judged.doubts, counts["acked"], judged.tried)
     demanded = bool(run.scenario.get("expect"))
     return Report(
         schema=SCHEMA,
@@ -60,7 +61,7 @@ def report(run: Run, found: Found, permission: Permission) -> Report:
         exit_code=judged.verdict.exit_code,
         sentence=sentence(
             judged,
-            acked=found.counts["acked"],
+            acked=counts["acked"],
             faults=run.faults,
             plan=run.plan,
             threshold_ms=run.threshold_ms,
@@ -70,7 +71,8 @@ def report(run: Run, found: Found, permission: Permission) -> Report:
         verdict_words=verdict_words(judged.verdict, happened.data, demanded=demanded),
         cap=cap(judged.verdict, judged.judgements, judged.doubts, judged.available),
         run=_run(run),
-        counts=_counts(run, found),
+        counts=_counts(run, counts),
+        errors=list(judged.errors),
         rates=_rates(run, found.counts),
         latency_ms=judged.latency,
         consumer_lag=worst(found.lag),
@@ -158,9 +160,9 @@ def _run(run: Run) -> RunTold:
     )
 
 
-def _counts(run: Run, found: Found) -> Counts:
+def _counts(run: Run, counts: Mapping[str, int]) -> Counts:
     return Counts(
-        **{name: int(found.counts[name]) for name in COUNTED},
+        **{name: int(counts[name]) for name in COUNTED},
         torn_records=sum(f["count"] or 0 for f in run.findings if f["kind"] == "torn"),
         worker_errors=run.worker_errors,
     )

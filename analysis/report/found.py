@@ -9,6 +9,7 @@ from typing import Any
 from analysis.anomalies import BY_NAME
 from analysis.checks.transactions.cycles import Cycles
 from analysis.measures.consumer_lag import LagRow
+from analysis.measures.latency_and_rates import ErrorRow
 from analysis.measures.leadership import AcksRow
 from analysis.measures.windows import WindowRow
 from analysis.measures.work_done import Work
@@ -45,6 +46,7 @@ class Found:
     windows: Sequence[WindowRow]
     acked_unseen: int = 0  # of how many acks nobody saw who was in the ISR; asked where demanded
     acks: Sequence[AcksRow] = ()
+    errors: Sequence[ErrorRow] = ()
     work: Work = field(default_factory=Work)  # what each worker did
     lag: Sequence[LagRow] = ()
     stories: RunStories = field(default_factory=RunStories)

@@ -37,7 +37,7 @@ def sentence(
     judgements, facts, reasons = judged.judgements, judged.facts, judged.verdict.reasons
     lost = judgements["lost"]
     after = "" if FAULTS in facts.untold else _after(faults, plan)
-    data = _data(judgements, judged.doubts, (acked, judged.deleted), after, facts)
+    data = _data(judged, acked, after)
     timed = acked and BEGINS not in facts.untold
     parts = [
         data if lost.convicts else "",
@@ -99,31 +99,31 @@ def _fault(telling: Telling, times: int) -> str:
     return f"{telling.who} {'were' if telling.many else 'was'} {telling.done}{often}"
 
 
-def _data(
-    judgements: Mapping[str, Judgement],
-    doubts: Sequence[str],
-    of: tuple[int, int],  # how many were acknowledged, and of these are below the log's start
-    after: str,
-    facts: Facts,
-) -> str:
-    lost, (acked, deleted) = judgements["lost"], of
+def _data(judged: Judged, acked: int, after: str) -> str:
+    """What happened to the data, behind what was tried where sends are undelivered."""
+    data = _of_acknowledged(judged, acked, after)
+    return f"{judged.tried}. {data}" if judged.tried else data
+
+
+def _of_acknowledged(judged: Judged, acked: int, after: str) -> str:
+    lost, deleted = judged.judgements["lost"], judged.deleted
     if lost.count and lost.suspended is None:
         are = "is" if lost.count == 1 else "are"
         return (
             f"Data was lost: {lost.count:,} of {_records(acked)} {are} gone{after}; "
-            f"{_of_loss(lost, facts)}."
+            f"{_of_loss(lost, judged.facts)}."
         )
-    if doubts:
-        return f"It is not known whether data was lost: {doubts[0]}."
+    if judged.doubts:
+        return f"It is not known whether data was lost: {judged.doubts[0]}."
     if not acked:  # acks=0, and what was sent did arrive
         return f"Nothing was acknowledged, so no acknowledged data can be lost{after}."
     every = "the only acknowledged record was" if acked == 1 else f"all {_records(acked)} were"
     if deleted:
         were = "was" if acked - deleted == 1 else "were"
         every = f"{acked - deleted:,} of {_records(acked)} {were}"
-    vanished = judgements.get("vanished")
+    vanished = judged.judgements.get("vanished")
     gone = vanished is not None and vanished.count and vanished.suspended is None
-    data = "No acknowledged data" if gone else "No data"
+    data = "No acknowledged data" if gone or judged.tried else "No data"
     return f"{data} was lost: {every} read back{after}."
 
 

@@ -16,6 +16,7 @@ from analysis.measures.replication import replication
 from analysis.report import outages
 from analysis.report.causes import kinds_at_work
 from analysis.report.found import AnomalyFinding, Found
+from analysis.report.outcome import tried_words
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, final_ends
 from analysis.verdict.demands import Demand, DemandError, parse
@@ -36,11 +37,10 @@ from analysis.verdict.judge import (
 )
 from analysis.verdict.permission import Permission
 from analysis.verdict.suspended import past_the_end, short_tables, suspended, unproved
-from harness.model.runs.report import (
-    Latencies,
-    Quantiles,
-)
+from harness.model.client_settings import timeout_ms_of
+from harness.model.runs.report import Latencies, Quantiles
 from harness.model.runs.report_course import Rebalances, Replication, Window
+from harness.model.runs.report_findings import SendError
 from harness.model.sections.expect import Looks, unjudged
 from harness.model.untold import BEGINS, READ_TIMES
 
@@ -60,6 +60,9 @@ class Judged:
     replication: Replication | None = None
     rebalances: Rebalances | None = None  # None: there is no consumer group
     latency: Latencies = Latencies(ack=None, delivery=None)  # noqa: RUF009  frozen
+    counts: Mapping[str, int] = field(default_factory=dict)  # of the report, and PAST
+    errors: Sequence[SendError] = ()
+    tried: str = ""  # what was tried, in words; empty where no send is known to be undelivered
     deleted: int = 0  # acknowledged records below the log's start
     available: Availability = Availability(value=None)  # noqa: RUF009  frozen
     defaults_of: str = ""  # the client whose defaults an imported history has
@@ -69,6 +72,9 @@ class Judged:
 def judged_of(run: Run, found: Found, permission: Permission) -> Judged:
     """Everything that was decided about a run. Raises CheckError as `report` does."""
     demands = _demands(run, found)
+    # Without acks nobody knows which sends arrived.
+    without = {"undelivered": 0} if permission.facts.acks == "0" else {}
+    counts = {**found.counts, **without}
     facts = permission.facts
     tallies = {name: _tally(found.findings[name], permission) for name in NAMES}
     unsure = doubts(run, found.counts, tallies["unseen"].count, found.work)
@@ -92,7 +98,7 @@ def judged_of(run: Run, found: Found, permission: Permission) -> Judged:
     gaps = unproved(gaps, damage)
     regrouped = rebalances(run) if run.grouped else None
     counted = {
-        **found.counts,
+        **counts,
         **({"lost_within_log_end": followed.lost_within_log_end} if followed else {}),
         "expelled": regrouped.expelled.count if regrouped else 0,
         "misplaced": elsewhere,
@@ -101,6 +107,7 @@ def judged_of(run: Run, found: Found, permission: Permission) -> Judged:
     numbers = unproved(numbers, damage)
     latency = latencies(found, facts)
     levels = unproved(judge_levels(found.counts, latency, demands, unsure), damage)
+    errors = _errors(run, found)
     unknown = (*unsure, *untold_reasons(facts))
     return Judged(
         facts=facts,
@@ -114,6 +121,9 @@ def judged_of(run: Run, found: Found, permission: Permission) -> Judged:
         replication=followed,
         rebalances=regrouped,
         latency=latency,
+        counts=counts,
+        errors=errors,
+        tried=tried_words(counts, errors, timeout_ms_of(run.scenario["workload"]["producer"])),
         deleted=found.counts["acked_below_log_start"],
         available=availability(run, rows, facts.acks),
         defaults_of=run.defaults_of,
@@ -184,3 +194,15 @@ def _quantiles(values: Sequence[float] | None) -> Quantiles | None:
         return None
     named = zip(QUANTILES, values, strict=True)
     return Quantiles(**{name: round(value, 2) for name, value in named})
+
+
+def _errors(run: Run, found: Found) -> list[SendError]:
+    return [
+        SendError(
+            error=row["error"],
+            sends=row["sends"],
+            share=round(row["sends"] / found.counts["sends"], 4),
+            first_s=run.seconds(row["first_ns"]),
+        )
+        for row in found.errors
+    ]

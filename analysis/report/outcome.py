@@ -5,8 +5,9 @@
     CAP       stayed available, lost 8 acknowledged records: AP
 
 The outcome knows no promise: the same loss has the same words whether it is permitted, demanded or
-forbidden. `data` is its kind: `lost`; `disturbed`, nothing was lost and something else was seen;
-`kept`; `unknown`. The verdict says what broke or, of an unknown run, what is missing.
+forbidden. Where sends are undelivered it begins with what was tried. `data` is its kind: `lost`;
+`disturbed`, nothing was lost and something else was seen; `undelivered`, neither, and sends are not
+in the log; `kept`; `unknown`. The verdict says what broke or, of an unknown run, what is missing.
 
 The letters follow the rule of docs/anomalies.md ("CAP"): A is measured (analysis.measures.cap), C
 is that nothing was seen that is lost, vanished or inconsistent. Each is judged by itself; null is
@@ -22,9 +23,20 @@ from analysis.measures.cap import Availability
 from analysis.report.wording import count_of
 from analysis.verdict.judge import Judgement, Verdict
 from harness.model.runs.report import Cap, Outcome
+from harness.model.runs.report_findings import SendError
 
 LABELS = {(True, True): "CA", (True, False): "AP", (False, True): "CP"}
 GONE = ("vanished", "unacknowledged-lost")  # besides what is lost
+TIMED_OUT = "_MSG_TIMED_OUT"
+ERROR_WORDS = {  # errors of librdkafka's; others by their names
+    TIMED_OUT: "timed out",
+    "_QUEUE_FULL": "the client's queue was full",
+    "_PURGE_QUEUE": "given up by the client",
+    "_PURGE_INFLIGHT": "given up by the client",
+    "MSG_SIZE_TOO_LARGE": "too large",
+    None: "without an answer",
+}
+ERRORS_MAX = 3  # that are named
 INCONSISTENT = {
     "lost": "lost {n} acknowledged record{s}",
     "vanished": "{n} record{s} vanished",
@@ -32,21 +44,57 @@ INCONSISTENT = {
 }
 
 
-def outcome(judgements: Mapping[str, Judgement], doubts: Sequence[str], acked: int) -> Outcome:
-    """What happened to the data, whatever that means here."""
+def tried_words(counts: Mapping[str, int], errors: Sequence[SendError], timeout_ms: float) -> str:
+    """`1,595 of 4,035 sends acknowledged; 2,440 failed (timed out after 120 s), 0 of these are in
+    the log`; empty where none is known to be undelivered. `timeout_ms`: of a send."""
+    if not counts["undelivered"]:
+        return ""
+    failed = counts["failed"] - counts["aborted"] + counts["indeterminate"]
+    landed = counts["failed_landed"] + counts["indeterminate_landed"]
+    unknown = failed - landed - counts["undelivered"]
+    why = _error_words(errors, timeout_ms)
+    return (
+        f"{counts['acked']:,} of {count_of(counts['sends'], 'send')} acknowledged; {failed:,} "
+        f"failed{f' ({why})' if why else ''}, {landed:,} of these "
+        f"{'is' if landed == 1 else 'are'} in the log"
+        + (f" and of {unknown:,} that is not known" if unknown > 0 else "")
+    )
+
+
+def _error_words(errors: Sequence[SendError], timeout_ms: float) -> str:
+    """The most frequent errors, with their numbers where there are several."""
+    named = [(_error(row.error, timeout_ms), row.sends) for row in errors[:ERRORS_MAX]]
+    if len(errors) == 1:
+        return named[0][0]
+    more = sum(row.sends for row in errors[ERRORS_MAX:])
+    words = [f"{sends:,} {name}" for name, sends in named]
+    return ", ".join([*words, *([f"{more:,} with other errors"] if more else [])])
+
+
+def _error(name: str | None, timeout_ms: float) -> str:
+    if name == TIMED_OUT and timeout_ms:
+        return f"timed out after {timeout_ms / 1000:g} s"
+    return ERROR_WORDS.get(name, str(name))
+
+
+def outcome(
+    judgements: Mapping[str, Judgement], doubts: Sequence[str], acked: int, tried: str = ""
+) -> Outcome:
+    """What happened to the data, whatever that means here; `tried`: see tried_words."""
     lost, others = judgements["lost"], dict(_others(judgements))
-    words = ", ".join(others.values())
     if _seen(lost):
+        kind = "lost"
         data = f"{lost.count:,} of {count_of(acked, 'acknowledged record')} lost"
-        return Outcome(data="lost", words=f"{data}, {words}" if words else data)
-    if doubts or lost.suspended is not None:
-        data = "not known whether data was lost"
-        return Outcome(data="unknown", words=f"{data}, {words}" if words else data)
-    data = "no acknowledged record lost" if acked else "nothing was acknowledged"
-    if not others:
-        return Outcome(data="kept", words=data)
-    gone = any(name in others for name in GONE)
-    return Outcome(data="lost" if gone else "disturbed", words=f"{data}, {words}")
+    elif doubts or lost.suspended is not None:
+        kind, data = "unknown", "not known whether data was lost"
+    else:
+        none = "none of the acknowledged is lost" if tried else "no acknowledged record lost"
+        data = none if acked else "nothing was acknowledged"
+        gone = any(name in others for name in GONE)
+        quiet = "undelivered" if tried else "kept"
+        kind = "lost" if gone else "disturbed" if others else quiet
+    words = ", ".join([data, *others.values()])
+    return Outcome.model_validate({"data": kind, "words": f"{tried}; {words}" if tried else words})
 
 
 def _others(judgements: Mapping[str, Judgement]) -> Iterator[tuple[str, str]]:
@@ -61,8 +109,8 @@ def _others(judgements: Mapping[str, Judgement]) -> Iterator[tuple[str, str]]:
 
 def verdict_words(verdict: Verdict, data: str, *, demanded: bool) -> str:
     """What the verdict says: that all is as it should be, what broke, or what is missing. `data` is
-    the outcome's kind: what was lost or disturbed is not promised, it is allowed."""
-    if verdict.name == "valid" and data in ("lost", "disturbed"):
+    the outcome's kind: what was lost, disturbed or undelivered is not promised, it is allowed."""
+    if verdict.name == "valid" and data in ("lost", "disturbed", "undelivered"):
         return (
             "this configuration allows that" + ", and what the scenario expects was seen" * demanded
         )

@@ -80,6 +80,7 @@ def results_of(
         acked_unseen=acked_unseen,
         stories=tell(run, evidence, {name: each.examples for name, each in findings.items()}),
         acks=measured.acks,
+        errors=measured.errors,
         windows=sorted(measured.windows, key=lambda w: (w["start_ns"], w["partition"], w["kind"])),
         work=Work(rows=measured.work),
         lag=lag(run, measured.positions),

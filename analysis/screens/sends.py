@@ -13,6 +13,7 @@ import numpy as np
 
 from analysis.frames.operations import ACKED, FAILED, NO_ACK, UNASKED, UNKNOWN
 from analysis.frames.signs import Sign
+from analysis.measures.fates import ABORTED, ABORTED_NAME
 from analysis.screens.log import GARBLED, NOBODY, Log
 from analysis.screens.suspects import Aside, Suspects
 from analysis.screens.transactions import Transactions
@@ -153,7 +154,8 @@ class Sends:
 
 
 def _ranks(batch: Batch) -> Numbers:
-    """How each send ended, as analysis.frames.operations has it."""
+    """How each send ended, as in analysis.measures.fates.Fates."""
     unasked = np.where(batch.failed_by(NO_ACK), UNASKED, UNKNOWN)
-    failed = np.where(batch.ended("fail"), FAILED, unasked)
-    return np.where(batch.ended("ok"), ACKED, failed)
+    failed = np.where(batch.failed_by(ABORTED_NAME), ABORTED, FAILED)
+    not_ok = np.where(batch.ended("fail"), failed, unasked)
+    return np.where(batch.ended("ok"), ACKED, not_ok)

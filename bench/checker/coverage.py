@@ -277,7 +277,10 @@ ANOMALIES: Mapping[str, Sql | Left] = {
 }
 
 MEASURES: Mapping[str, str] = {  # by the field, the table that has the answer
-    **{name: name for name in ("counts", "landings", "redeliveries", "acks", "windows", "work")},
+    **{
+        name: name
+        for name in ("counts", "landings", "redeliveries", "acks", "windows", "work", "errors")
+    },
     "sends": "drawn",
     "positions": "positions",
 }

@@ -34,6 +34,7 @@ STYLE = {"valid": "bold green", "invalid": "bold red", "unknown": "bold yellow"}
 DATA_STYLE = {
     "lost": "bold magenta",
     "disturbed": "magenta",
+    "undelivered": "yellow",
     "kept": "bold cyan",
     "unknown": "bold yellow",
 }

@@ -47,6 +47,11 @@ def retries_of(producer: Mapping[str, Any]) -> int:
     return int(by_one_name(producer).get("retries", RETRIES))
 
 
+def timeout_ms_of(producer: Mapping[str, Any]) -> float:
+    """After how long a producer gives a send up, in ms; 0: not told."""
+    return float(by_one_name(producer).get("message.timeout.ms", 0))
+
+
 def in_flight_of(producer: Mapping[str, Any]) -> int:
     """How many unanswered requests a producer sends to a broker."""
     return int(by_one_name(producer).get("max.in.flight.requests.per.connection", IN_FLIGHT))

@@ -15,6 +15,7 @@ NAMES: Mapping[str, str] = {
     "indeterminate": "in doubt",
     "indeterminate_landed": "in doubt, landed",
     "indeterminate_not_landed": "in doubt, not landed",
+    "failed_landed": "failed, landed",
     "unacknowledged_lost": "unacknowledged and lost",
     "lookups": "look-ups",
     "lookups_not_found": "look-ups not found",
@@ -35,6 +36,9 @@ MEANINGS: Mapping[str, str] = {
     "indeterminate": "nobody knows whether they were written",
     "indeterminate_landed": "of those in doubt, found in the log at the end",
     "indeterminate_not_landed": "of those in doubt, not in the log at the end",
+    "failed_landed": "of the failed, found in the log at the end",
+    "undelivered": "failed or in doubt, and not in the log at the end: what their sender wanted "
+    "written is not",
     "unacknowledged_lost": "sent with acks=0 and gone: no ack, so no promise",
     "reads": "records that consumers following the log were given; each consumer counts on its own",
     "redeliveries": "offsets given to the same reader once more, after a truncation perhaps with "

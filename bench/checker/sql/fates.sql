@@ -13,6 +13,7 @@ with seen as (
         max("transaction") filter (f = 'send') as transaction_number,
         max(process) filter (f = 'send') as client,
         max(error) filter (f = 'send' and type = 'fail') as fail_error,
+        bool_and(coalesce(error, '') = '_ABORTED') filter (f = 'send' and type = 'fail') as was_aborted,
         min(intended_ns) filter (f = 'send') as intended_ns,
         min(start_ns) filter (f = 'send') as sent_ns,
         max(end_ns) filter (f = 'send') as ended_ns,

@@ -59,9 +59,20 @@ select
         as unacknowledged_lost,
     count(*) filter (past and gone) as lost_past_log_end,
     count(*) filter (past and first_place is not null) as kept_past_log_end,
+    count(*) filter (sent = 1 and not coalesce(was_aborted, false) and first_place is not null)
+        as failed_landed,
+    count(*) filter (first_place is null and (
+        (sent = 1 and not coalesce(was_aborted, false))
+        or (sent = 2 and complete and log_start = 0))) as undelivered,
     quantile_cont(round((had_ns - intended_ns) / 1e6, 2), [0.5, 0.95, 0.99, 0.999, 1.0])
         filter (sent is not null) as latency_ms
 from due;
+
+create temp table errors as
+select error, count(*) as sends, min(coalesce(end_ns, start_ns)) as first_ns
+from operations
+where f = 'send' and type <> 'ok' and coalesce(error, '') not in ('_ABORTED', '_NO_ACK')
+group by error;
 
 create temp table redeliveries as
 select coalesce(sum(given - bit_count(seen)), 0)::bigint as redeliveries from (

@@ -30,7 +30,7 @@ from harness.model.runs.report_course import (
     Stretch,
     Window,
 )
-from harness.model.runs.report_findings import CauseTold, Counts, Finding, Stories
+from harness.model.runs.report_findings import CauseTold, Counts, Finding, SendError, Stories
 
 SCHEMA: Final = 1
 _NUMBERS: Final = ("int", "float")  # how a place in a union names its choices
@@ -39,9 +39,9 @@ _NUMBERS: Final = ("int", "float")  # how a place in a union names its choices
 class Outcome(ReportPart):
     """What happened to the data."""
 
-    data: Literal["lost", "disturbed", "kept", "unknown"] = Field(
+    data: Literal["lost", "disturbed", "undelivered", "kept", "unknown"] = Field(
         description="its kind: `lost` (records are gone), `disturbed` (none is, and something else "
-        "was seen), `kept`, `unknown`"
+        "was seen), `undelivered` (neither, and sends are not in the log), `kept`, `unknown`"
     )
     words: StrictStr = Field(description="e.g. `8 of 10,000 acknowledged records lost`")
 
@@ -264,6 +264,11 @@ class Report(ReportPart):
     run: RunTold = Field(description="which run it was")
     counts: Counts = Field(default=Counts(), description="see below")
     rates: Rates | None = Field(default=None, description="how fast the load was")
+    errors: list[SendError] = Field(
+        default=[],
+        description="the errors of sends, the most frequent first, without those of sends that "
+        "their client aborted (missing in reports of older releases)",
+    )
     latency_ms: Latencies | None = Field(
         default=None,
         description="quantiles of latencies rounded to four significant digits, and to 0.01 ms at "

@@ -43,6 +43,17 @@ class Counts(ReportPart):
     indeterminate_not_landed: StrictInt = Field(
         default=0, description="of the indeterminate, those that a complete final read lacks"
     )
+    failed_landed: StrictInt = Field(
+        default=0,
+        description="of the failed, without the aborted, those in the final read: phantoms",
+    )
+    undelivered: StrictInt = Field(
+        default=0,
+        description="sends that failed or that nobody knows of, and that are not in the log: of "
+        "the indeterminate those that a complete final read lacks of a log whose start did not "
+        "move. Without those that their client aborted, and 0 with acks=0. Where a final read is "
+        "not complete there may be more",
+    )
     unacknowledged_lost: StrictInt = Field(
         default=0,
         description="sent with acks=0 and not in a complete final read: not *lost*, since there "
@@ -68,6 +79,19 @@ class Counts(ReportPart):
     )
     worker_errors: StrictInt = Field(
         default=0, description="errors that the clients reported beside those of sends"
+    )
+
+
+class SendError(ReportPart):
+    """An error that sends ended with."""
+
+    error: StrictStr | None = Field(
+        description="its name in the client; `null`: nobody recorded how they ended"
+    )
+    sends: StrictInt = Field(description="how many sends")
+    share: Number = Field(description="the same of all sends, from 0 to 1")
+    first_s: Number | None = Field(
+        description="when the first of them ended (began, if it never ended)"
     )
 
 

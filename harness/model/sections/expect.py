@@ -18,6 +18,7 @@ ISR_TIMES = {"isr-leave-s": "leave_after_s", "isr-return-s": "return_after_s"}
 COUNTS = {
     "acked-isr-alone": "acked_isr_alone",
     "redeliveries": "redeliveries",
+    "undelivered": "undelivered",
     "expelled-owners": "expelled",
     "kept-past-log-end": "kept_past_log_end",
     "lost-within-log-end": "lost_within_log_end",
@@ -36,6 +37,7 @@ WITHOUT_ACKS = {  # demand -> what nobody knows then
     "acked-isr-alone": "nothing is acknowledged",
     "ack-p99-ms": "nothing is acknowledged",
     "error-share": "nobody knows which sends failed",
+    "undelivered": "nobody knows which sends arrived",
 }
 OTHERS = (*GAPS, *ISR_TIMES, *COUNTS, *QUANTILES, *SHARES)  # than anomalies
 FORM = re.compile(r"\s*(>=|<=|==|=|>|<)?\s*(\d+)\s*(%)?\s*")
