@@ -46,8 +46,9 @@ Report = dict[str, Any]
 def test_the_sentence_says_how_long_writes_stopped(report: Report) -> None:
     """One window: no "at most"."""
     assert report["sentence"] == (
-        "No data was lost: all 2 acknowledged records were read back after the leader was killed "
-        "twice. Writes stopped for 2.4 s."
+        "2 of 6 sends acknowledged; 4 failed (timed out), 0 of these are in the log. No "
+        "acknowledged data was lost: all 2 acknowledged records were read back after the leader "
+        "was killed twice. Writes stopped for 2.4 s."
     )
 
 
@@ -95,7 +96,7 @@ def test_the_sentence_tells_broken_promises(report: Report) -> None:
 def test_a_permitted_loss_in_an_unknown_run_is_told_with_its_doubt(report: Report) -> None:
     """The loss is a fact, whatever else is not known."""
     assert report["verdict"] == "unknown"
-    assert report["sentence"].startswith("Data was lost: 1 of 2 acknowledged records is gone")
+    assert ". Data was lost: 1 of 2 acknowledged records is gone" in report["sentence"]
     assert report["sentence"].endswith(
         "Whether all promises were kept is unknown: "
         "fault 1 (pause leader) was planned and did not happen."
