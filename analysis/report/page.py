@@ -131,8 +131,8 @@ def tiles(report: Report) -> list[dict[str, str]]:
             "name": "Sends acknowledged",
             "value": wording.number(counts.acked),
             "note": f"of {counts.sends:,} sends; {counts.indeterminate:,} in doubt, "
-            f"{_failed(counts)}",
-            "tone": "quiet" if counts.acked else "doubt",
+            f"{_failed(counts)}{_undelivered(counts)}",
+            "tone": "quiet" if counts.acked and not counts.undelivered else "doubt",
         },
         "latency": _latency_tile(report),
     }
@@ -158,6 +158,11 @@ def _failed(counts: Counts) -> str:
     """How many sends failed; what a client aborted without an error is told for itself."""
     failed = f"{counts.failed - counts.aborted:,} failed"
     return f"{failed}, {counts.aborted:,} aborted by their client" if counts.aborted else failed
+
+
+def _undelivered(counts: Counts) -> str:
+    """How many of these are not in the log."""
+    return f"; {counts.undelivered:,} not delivered" if counts.undelivered else ""
 
 
 def _broken(report: Report, usual: Mapping[str, Row]) -> dict[str, dict[str, str]]:

@@ -48,6 +48,7 @@ HEADS: Final = {
 ONCE: Final = {
     "experiment": (None, "All of {}."),
     "runs": (None, "{} runs each."),
+    "undelivered": ("—", ""),
     "dirty": ("0", "All from clean commits."),
     "clean_lost": ("—", ""),
     "clean_duplicate": ("—", ""),

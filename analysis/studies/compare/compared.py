@@ -32,6 +32,7 @@ from harness.model.campaigns.worse import GAP_FACTOR
 from harness.model.kafka_text import kafka_text
 
 LOST, UNKNOWN, INVALID = "lost", "unknown", "invalid"
+UNDELIVERED = "undelivered"  # sends, in a run
 GAPS = {"produce": "no ack for", "consume": "no read for"}
 
 
@@ -170,8 +171,10 @@ def by_cell(lines: Iterable[Line]) -> dict[str, list[Line]]:
 
 def _tests(both: Both) -> Iterator[Tested]:
     """Everything that is compared of a cell."""
-    for what in (*both.anomalies, UNKNOWN, INVALID):
+    for what in (*both.anomalies, UNDELIVERED, UNKNOWN, INVALID):
         old, new = _share(both.old, what), _share(both.new, what)
+        if what == UNDELIVERED and not (old.runs and new.runs):
+            continue  # older lines do not say it
         yield Tested(
             cell=both.cell,
             what=what,
@@ -202,6 +205,8 @@ def _share(lines: Sequence[Line], what: str) -> Share:
     if what in (UNKNOWN, INVALID):
         return Share(hits=verdicts.count(what), runs=len(lines))
     seen = counts(checked(lines), what)
+    if what == UNDELIVERED:
+        seen = [line["undelivered"] for line in checked(lines) if "undelivered" in line]
     return Share(hits=sum(map(bool, seen)), runs=len(seen))
 
 

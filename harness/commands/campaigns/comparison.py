@@ -61,7 +61,15 @@ class Comparison:
 _LINE: Final = TypeAdapter(Line)
 # What a line of a checked run must have to be compared.
 _OF_CHECKED: Final = ("verdict", "anomalies", "produce_gaps_s", "consume_gaps_s")
-HEADS = ("cell", "runs", "with loss", "with duplicates", "no ack for, s", "would show")
+HEADS = (
+    "cell",
+    "runs",
+    "with loss",
+    "with duplicates",
+    "not delivered",
+    "no ack for, s",
+    "would show",
+)
 
 
 def compare_runs(sides: Sequence[Path], *, gap_factor: float, console: Console) -> int:
@@ -210,7 +218,7 @@ def _what_differs(compared: Compared, old: Sequence[Line], new: Sequence[Line]) 
 def _row(both: Both, compared: Compared) -> Sequence[str]:
     """A cell's row: both sides' numbers, and the smallest change that would have shown."""
     old, new = row(both.old), row(both.new)
-    keys = ("runs", "lossy", "duplicating", "gap")
+    keys = ("runs", "lossy", "duplicating", "undelivered", "gap")
     # Without their intervals: the sentences below the table have the tests.
     pairs = [f"{old[key].partition(' (')[0]} → {new[key].partition(' (')[0]}" for key in keys]
     return [both.cell, *pairs, f"loss in {compared.could_have_seen(both)}"]

@@ -90,6 +90,7 @@ def summary(cell: Cell | None, code: int, report: Report | None) -> Line:
         "acked": counts.acked,
         "indeterminate": counts.indeterminate,
         "failed": counts.failed,
+        "undelivered": counts.undelivered,
         "anomalies": {name: finding.count for name, finding in report.anomalies.items()},
         "forbidden": [
             name for name, finding in report.anomalies.items() if finding.judged.forbidden

@@ -66,6 +66,7 @@ class Line(TypedDict, total=False):
     acked: Count
     indeterminate: Count
     failed: Count
+    undelivered: Count
     anomalies: dict[str, Count]
     forbidden: list[str]
     lost_split: dict[str, Count]
