@@ -43,10 +43,10 @@ from analysis.report.parts.run_files import Group, address
 from analysis.report.parts.stories import stories
 from analysis.report.parts.templates import environment, style
 from analysis.verdict.demands import level_words
-from analysis.verdict.naming import amount_words
 from harness.model.runs.report import CountDemand, GapDemand, LevelDemand, Report
 from harness.model.runs.report_course import Window
 from harness.model.runs.report_findings import Counts, Finding
+from harness.model.sections.expect import amount_words
 from harness.model.untold import BEGINS
 
 Row = Mapping[str, Any]

@@ -16,8 +16,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from analysis.verdict.naming import amount_words
 from harness.model.client_settings import acks_of, by_one_name
+from harness.model.sections.expect import amount_words
 from harness.model.sections.kafka_releases import KRAFTS_SESSION, SESSION_MS, ZOOKEEPERS_SESSION
 from harness.model.untold import FAULTS
 

@@ -45,11 +45,10 @@ from typing import Any
 from analysis.measures.work_done import STILL_NS, Work
 from analysis.stored.settings import Settings
 from analysis.stored.stored_run import Run, final_ends
-from analysis.verdict.naming import kind_of
 from analysis.verdict.own_time import Stretch, free_ns, line_of, silenced, taken
 from harness.history.tables import partitions_named
 from harness.model.sections.workload import WorkloadPart
-from harness.model.worker_kinds import KINDS
+from harness.model.worker_kinds import kind_named
 
 DUMPS = "replicas-0"
 _HOUR_MS, _DAYS_7 = 3_600_000, 168  # Kafka's default of log.retention.hours and log.roll.hours
@@ -195,8 +194,8 @@ def _followers(run: Run, counts: Mapping[str, int], work: Work) -> Iterator[str]
     read = {row["process"] for row in work.rows if row["f"] == "read"}
     if run.tailing and counts["final_read_records"] and not named | read:
         yield "no consumer that follows the log read anything, though the scenario asks for one"
-    kinds = {name: kind_of(name) for name in named | read}
-    followers = sorted(name for name, kind in kinds.items() if kind and KINDS[kind].follows)
+    kinds = {name: kind_named(name) for name in named | read}
+    followers = sorted(name for name, kind in kinds.items() if kind and kind.follows)
     for line, mine in groupby(followers, key=line_of):
         names, hit = tuple(mine), taken(run, line)
         last_ns, who = max((work.last_ns(name, "read"), name) for name in names)
@@ -229,8 +228,8 @@ def _group(run: Run, work: Work) -> Iterator[str]:
 
 
 def _is_member(name: str) -> bool:
-    kind = kind_of(name)
-    return kind is not None and KINDS[kind].member
+    kind = kind_named(name)
+    return kind is not None and kind.member
 
 
 def _had_for_long(run: Run, member: str, work: Work) -> str:

@@ -29,8 +29,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from analysis.anomalies import BY_NAME, NAMES
-from analysis.verdict.naming import amount_words
-from harness.model.sections.expect import COUNTED, OTHERS, Form, form_of
+from harness.model.sections.expect import COUNTED, OTHERS, Form, amount_words, form_of
 
 DEMANDS = (*NAMES, *OTHERS)
 

@@ -37,10 +37,10 @@ from analysis.causes.run_facts.faults import Happened
 from analysis.measures.work_done import SHORT_NS, SHORTLY_NS, Work
 from analysis.stored.stored_run import Run
 from analysis.stored.table_rows import Fault
-from analysis.verdict.naming import called, kind_of
 from analysis.verdict.own_time import free_ns, line_of, taken
+from analysis.verdict.proved_faults import called
 from harness.model.client_settings import acks_of
-from harness.model.worker_kinds import KINDS
+from harness.model.worker_kinds import kind_named
 
 
 def load_doubts(run: Run, counts: Mapping[str, int], work: Work) -> Iterator[str]:
@@ -111,8 +111,8 @@ def _begins_with_the_load(run: Run, fault: Fault) -> bool:
 
 def _senders(names: Iterable[str]) -> set[str]:
     """The lines of those among them that send."""
-    kinds = {name: kind_of(name) for name in names}
-    return {line_of(name) for name, kind in kinds.items() if kind and KINDS[kind].sends}
+    kinds = {name: kind_named(name) for name in names}
+    return {line_of(name) for name, kind in kinds.items() if kind and kind.sends}
 
 
 def _stops_the_load(happened: Happened, fault: Fault) -> bool:

@@ -29,11 +29,10 @@ from analysis.causes.run_facts.faults import Happened
 from analysis.measures.work_done import Work
 from analysis.stored.stored_run import Run
 from analysis.stored.table_rows import Event, Fault
-from analysis.verdict.naming import kind_of
 from analysis.verdict.own_time import Stretch, free_ns, line_of, taken
 from harness.model.runs import json_text
 from harness.model.scenario import WorkloadPart
-from harness.model.worker_kinds import KINDS, asked_for
+from harness.model.worker_kinds import asked_for, kind_named
 
 # What is last known of a worker that sends all the time, on a host that starves, may be as old as
 # that when a fault ends it.
@@ -96,7 +95,12 @@ def _sends_all_the_time(run: Run, process: str) -> bool:
     """Whether it is a producer whose next send is always due, whatever the cluster does."""
     producer = run.scenario["workload"]["producer"]
     held = any(row["event"] == "held" and row["process"] == process for row in run.events)
-    return kind_of(process) == "producer" and "transactional.id" not in producer and not held
+    return _is_a(process, "producer") and "transactional.id" not in producer and not held
+
+
+def _is_a(process: str, kind: str) -> bool:
+    known = kind_named(process)
+    return known is not None and known.name == kind
 
 
 def _late_ns(run: Run) -> int:
@@ -110,10 +114,10 @@ def _late_ns(run: Run) -> int:
 
 def _never_sent(run: Run, work: Work, process: str) -> bool:
     """Whether a worker that sends did not, though others did and it had long enough."""
-    kind = kind_of(process)
-    if kind is None or not KINDS[kind].sends or work.left(process) or not work.count(None, "send"):
+    kind = kind_named(process)
+    if kind is None or not kind.sends or work.left(process) or not work.count(None, "send"):
         return False
-    if KINDS[kind].member and not work.count(process, "poll"):
+    if kind.member and not work.count(process, "poll"):
         return False  # it had nothing to send: analysis.verdict.complete_reading asks why
     hit = taken(run, line_of(process))
     if not hit:
@@ -175,7 +179,7 @@ def miscounted(event: Event, work: Work) -> Iterator[str]:
         if name in counted and recorded[name] != counted[name]
     ]
     lookups = work.count(process, "lookup")
-    if kind_of(process) == "write-read" and "acked" in counted and lookups < acked - 1:
+    if _is_a(process, "write-read") and "acked" in counted and lookups < acked - 1:
         wrong.append(f"{lookups:,} look-ups of {acked:,} acks")
     if wrong:
         yield f"worker {process} recorded {' '.join(wrong).rstrip(',')}, as its end counts them"

@@ -20,10 +20,14 @@ from typing import Any
 from analysis.causes.run_facts.faults import view_before
 from analysis.stored.stored_run import Run
 from analysis.stored.table_rows import Fault
-from analysis.verdict.naming import called
 from harness.model.target_roles import Moment, could_mean
 
 Row = Mapping[str, Any]
+
+
+def called(fault: Mapping[str, Any]) -> str:
+    """`fault 0 (pause leader)`: of a planned step or a row of the faults."""
+    return f"fault {fault['step']} ({fault['verb']} {fault['target']})"
 
 
 def fault_doubts(run: Run) -> Iterator[str]:

@@ -28,8 +28,7 @@ from analysis.stored.run_files import OPERATIONS
 from analysis.stored.stored_run import Run
 from analysis.verdict.finished_workers import miscounted
 from analysis.verdict.judge import Counted, Gap, Judgement, Level
-from analysis.verdict.naming import kind_of
-from harness.model.worker_kinds import FINAL_READ, KINDS
+from harness.model.worker_kinds import FINAL_READ, kind_named
 
 SEND, DELIVERY, GROUP, FINAL, REPLICA = "send", "delivery", "group", "final-read", "replica"
 ALL: Final = frozenset({SEND, DELIVERY, GROUP, FINAL, REPLICA})
@@ -135,11 +134,10 @@ def past_the_end(
 
 def recorded_by(process: str) -> frozenset[str]:
     """What a worker's operations are; of one of no known kind, anything."""
-    kind = kind_of(process)
+    kind = kind_named(process)
     if kind is None:
         return _OTHERS.get(process.rpartition("-")[0], ALL)
-    known = KINDS[kind]
-    does = {SEND: known.sends, DELIVERY: known.follows, GROUP: known.member}
+    does = {SEND: kind.sends, DELIVERY: kind.follows, GROUP: kind.member}
     return frozenset(name for name, so in does.items() if so)
 
 

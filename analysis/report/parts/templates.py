@@ -8,7 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from analysis.report import wording
-from analysis.verdict.naming import amount_words
+from harness.model.sections.expect import amount_words
 
 TEMPLATES = files("analysis.report") / "templates"
 FILTERS = ("number", "seconds", "moment", "utc", "milliseconds", "plain", "flat", "fault_name")

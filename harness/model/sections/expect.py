@@ -40,6 +40,14 @@ WITHOUT_ACKS = {  # demand -> what nobody knows then
     "undelivered": "nobody knows which sends arrived",
 }
 OTHERS = (*GAPS, *ISR_TIMES, *COUNTS, *QUANTILES, *SHARES)  # than anomalies
+_SIGNS = {  # the longer ones first
+    ">=": "at least ",
+    "<=": "at most ",
+    "==": "",
+    ">": "more than ",
+    "<": "less than ",
+    "=": "",
+}
 FORM = re.compile(r"\s*(>=|<=|==|=|>|<)?\s*(\d+)\s*(%)?\s*")
 _NUMBER = r"\d+(?:\.\d+)?"
 _RANGE = (
@@ -72,6 +80,13 @@ def form_of(demand: str) -> Form:
     if demand in QUANTILES:
         return _MS
     return _PERCENT if demand in SHARES else COUNTED
+
+
+def amount_words(demand: str) -> str:
+    """`at least 1` of `>= 1`, `at most 2`, `0`, `1.5 to 4`."""
+    text = demand.strip()
+    sign = next((sign for sign in _SIGNS if text.startswith(sign)), "")
+    return f"{_SIGNS.get(sign, '')}{text.removeprefix(sign).strip()}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
