@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from analysis.measures.consumer_lag import PositionRow, Positions
 from analysis.measures.drawn_sends import Limits, SendRow, drawn, limits
 from analysis.measures.fates import Fates
+from analysis.measures.group_after_faults import AfterFaultsRow, GroupAfterFaults
 from analysis.measures.latency_and_rates import (
     QUANTILES,
     Counts,
@@ -53,6 +54,7 @@ class Measured:
     redeliveries: Row  # {}: nothing was delivered
     landings: Row  # {}: no value was sent or read
     errors: Sequence[ErrorRow] = ()
+    after_faults: Sequence[AfterFaultsRow] = ()
 
 
 def measured(
@@ -62,8 +64,8 @@ def measured(
     became of its values, those of one partition at once."""
     counts, acks, work = Counts(facts), Acks(facts), WorkDone(facts)
     positions, redeliveries, windows = Positions(facts), Redeliveries(operations), Windows(facts)
-    errors = SendErrors()
-    measures: list[Measure] = [counts, acks, work, positions, redeliveries, windows, errors]
+    errors, after = SendErrors(), GroupAfterFaults(facts)
+    measures: list[Measure] = [counts, acks, work, positions, redeliveries, windows, errors, after]
     sent = []
     for file in files:
         for batch in batches(file):
@@ -83,6 +85,7 @@ def measured(
         redeliveries=redeliveries.row(),
         landings=landings.row(),
         errors=errors.rows(),
+        after_faults=list(after.rows()),
     )
 
 

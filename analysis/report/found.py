@@ -9,6 +9,7 @@ from typing import Any
 from analysis.anomalies import BY_NAME
 from analysis.checks.transactions.cycles import Cycles
 from analysis.measures.consumer_lag import LagRow
+from analysis.measures.group_after_faults import AfterFaultsRow
 from analysis.measures.latency_and_rates import ErrorRow
 from analysis.measures.leadership import AcksRow
 from analysis.measures.windows import WindowRow
@@ -47,6 +48,7 @@ class Found:
     acked_unseen: int = 0  # of how many acks nobody saw who was in the ISR; asked where demanded
     acks: Sequence[AcksRow] = ()
     errors: Sequence[ErrorRow] = ()
+    after_faults: Sequence[AfterFaultsRow] = ()
     work: Work = field(default_factory=Work)  # what each worker did
     lag: Sequence[LagRow] = ()
     stories: RunStories = field(default_factory=RunStories)

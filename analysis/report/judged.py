@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from analysis.anomalies import BY_NAME, NAMES, untold_reasons
 from analysis.causes.run_facts.configuration import Facts
@@ -27,6 +27,7 @@ from analysis.verdict.judge import (
     Judgement,
     Level,
     Tally,
+    Unsure,
     Verdict,
     decide,
     judge,
@@ -37,6 +38,7 @@ from analysis.verdict.judge import (
 )
 from analysis.verdict.permission import Permission
 from analysis.verdict.suspended import past_the_end, short_tables, suspended, unproved
+from analysis.verdict.untested import untested
 from harness.model.client_settings import timeout_ms_of
 from harness.model.runs.report import Latencies, Quantiles
 from harness.model.runs.report_course import Rebalances, Replication, Window
@@ -77,7 +79,10 @@ def judged_of(run: Run, found: Found, permission: Permission) -> Judged:
     counts = {**found.counts, **without}
     facts = permission.facts
     tallies = {name: _tally(found.findings[name], permission) for name in NAMES}
-    unsure = doubts(run, found.counts, tallies["unseen"].count, found.work)
+    unsure = Unsure(
+        doubts=doubts(run, found.counts, tallies["unseen"].count, found.work),
+        untested=untested(run, counts, found.after_faults, found.work, found.acked_unseen),
+    )
     kinds = kinds_at_work(permission, by_cause(found))
     judgements = judge(tallies, permission.promised, demands, unsure, kinds)
     damage = (*run.suspect, *short_tables(run, found.work))
@@ -93,8 +98,10 @@ def judged_of(run: Run, found: Found, permission: Permission) -> Judged:
     windows = outages.windows(rows, run)
     followed = replication(run, found.counts, tallies["lost"].count)
     untimed = tuple(unmeasured_windows(facts.untold).values())
-    gaps = judge_gaps(outages.longest(windows), demands, (*unsure, *untimed))
-    gaps |= judge_isr_times(followed.isr if followed else [], demands, unsure)
+    gaps = judge_gaps(
+        outages.longest(windows), demands, replace(unsure, doubts=(*unsure.doubts, *untimed))
+    )
+    gaps |= judge_isr_times(followed.isr if followed else [], demands, unsure.doubts)
     gaps = unproved(gaps, damage)
     regrouped = rebalances(run) if run.grouped else None
     counted = {
@@ -103,17 +110,17 @@ def judged_of(run: Run, found: Found, permission: Permission) -> Judged:
         "expelled": regrouped.expelled.count if regrouped else 0,
         "misplaced": elsewhere,
     }
-    numbers = judge_counts(counted, demands, unsure, found.acked_unseen)
+    numbers = judge_counts(counted, demands, unsure)
     numbers = unproved(numbers, damage)
     latency = latencies(found, facts)
-    levels = unproved(judge_levels(found.counts, latency, demands, unsure), damage)
+    levels = unproved(judge_levels(found.counts, latency, demands, unsure.doubts), damage)
     errors = _errors(run, found)
-    unknown = (*unsure, *untold_reasons(facts))
+    unknown = replace(unsure, doubts=(*unsure.doubts, *untold_reasons(facts)))
     return Judged(
         facts=facts,
         verdict=decide(judgements, unknown, {**gaps, **numbers, **levels}),
         judgements=judgements,
-        doubts=unsure,
+        doubts=unsure.doubts,
         windows=windows,
         gaps=gaps,
         numbers=numbers,

@@ -22,6 +22,7 @@ from analysis.anomalies import ANOMALIES
 from analysis.measures.cap import Availability
 from analysis.report.wording import count_of
 from analysis.verdict.judge import Judgement, Verdict
+from analysis.verdict.untested import sends_unknown
 from harness.model.runs.report import Cap, Outcome
 from harness.model.runs.report_findings import SendError
 
@@ -51,13 +52,13 @@ def tried_words(counts: Mapping[str, int], errors: Sequence[SendError], timeout_
         return ""
     failed = counts["failed"] - counts["aborted"] + counts["indeterminate"]
     landed = counts["failed_landed"] + counts["indeterminate_landed"]
-    unknown = failed - landed - counts["undelivered"]
+    unknown = sends_unknown(counts)
     why = _error_words(errors, timeout_ms)
     return (
         f"{counts['acked']:,} of {count_of(counts['sends'], 'send')} acknowledged; {failed:,} "
         f"failed{f' ({why})' if why else ''}, {landed:,} of these "
         f"{'is' if landed == 1 else 'are'} in the log"
-        + (f" and of {unknown:,} that is not known" if unknown > 0 else "")
+        + (f" and of {unknown:,} that is not known" if unknown else "")
     )
 
 

@@ -81,6 +81,7 @@ def results_of(
         stories=tell(run, evidence, {name: each.examples for name, each in findings.items()}),
         acks=measured.acks,
         errors=measured.errors,
+        after_faults=measured.after_faults,
         windows=sorted(measured.windows, key=lambda w: (w["start_ns"], w["partition"], w["kind"])),
         work=Work(rows=measured.work),
         lag=lag(run, measured.positions),

@@ -31,6 +31,7 @@ from harness.model.worker_kinds import (
 
 EVENTS, WATERMARKS = "history/events.parquet", "history/watermarks.parquet"
 CORRUPT = "corrupt-payload"
+CLIENT_ERROR, FENCED = "client-error", "FENCED_INSTANCE_ID"
 # Events.
 KEPT = (
     *("end", "held", "released", "assigned", "revoked", "dies", "member"),
@@ -210,7 +211,7 @@ def open_run(path: Path) -> Run:
         views=views,
         blind=blind,
         watermarks=cast("tuple[Watermark, ...]", stored.small("watermarks")) if watched else (),
-        worker_errors=sum(row["event"] == "client-error" for row in events),
+        worker_errors=sum(row["event"] == CLIENT_ERROR for row in events),
         processes=frozenset({*footers, *(each.process or "" for each in stored.damage)} - {""}),
         deaths=tuple(_deaths(path, findings, footers, _ended_by(faults, record["plan"]))),
         operations=sum(footer.num_rows for footer in footers.values()),
@@ -219,10 +220,15 @@ def open_run(path: Path) -> Run:
         first_ns=min(_starts(footers.values()), default=0),
         tables=tuple(files.values()),
         damage=tuple(stored.damage),
-        events=tuple(row for row in events if row["event"] in KEPT),
+        events=tuple(row for row in events if row["event"] in KEPT or is_fenced(row)),
         history_format=_format(footers.values()),
         without_digests=stored.seal is not None and stored.seal.version == 1,
     )
+
+
+def is_fenced(event: Event) -> bool:
+    """Whether it tells that another member took its worker's `group.instance.id` (KIP-345)."""
+    return event["event"] == CLIENT_ERROR and event["name"] == FENCED
 
 
 def is_dense(run: Run) -> bool:

@@ -5,8 +5,9 @@ broken for good. A proven loss stays proven, whatever else is not known, so inva
 
 **unknown**: something is missing without which "nothing found" proves nothing: no acks, a planned
 fault that is not proved to have taken effect and been healed, an incomplete final read, a worker
-that died or left no log, damage in the history, a run that did not end (analysis.verdict.doubts). A
-demand that is not met in such a run is unknown as well: it might have been met by what nobody saw.
+that died or left no log, damage in the history, a run that did not end (analysis.verdict.doubts).
+A demand that is not met in such a run is unknown as well: it might have been met by what nobody
+saw. What was not put to the test makes single demands unknown (analysis.verdict.untested).
 What is drawn from damaged tables proves nothing, neither an anomaly nor a broken demand.
 Unknown, too, is a run with a record of which it is not known whether something permits it: a fault
 of which it is not known what it can do, or a leader whom nobody saw.
@@ -16,8 +17,9 @@ of which it is not known what it can do, or a leader whom nobody saw.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from analysis.anomalies import BY_NAME
@@ -31,7 +33,7 @@ from analysis.verdict.demands import (
 from harness.model.exit_codes import INVALID, UNKNOWN, VALID
 from harness.model.runs.report import Latencies, Quantiles
 from harness.model.runs.report_course import Absence
-from harness.model.sections.expect import ALONE, COUNTS, GAPS, ISR_TIMES, QUANTILES, SHARES
+from harness.model.sections.expect import COUNTS, GAPS, ISR_TIMES, QUANTILES, SHARES
 
 EXIT_CODES = {"valid": VALID, "invalid": INVALID, "unknown": UNKNOWN}
 
@@ -101,7 +103,6 @@ class Counted:
     seen: int
     demand: Demand
     met: bool | None  # None: it cannot be told
-    why: str | None = None  # it cannot, beside the run's doubts
 
     def describe(self) -> str:
         """What was seen."""
@@ -124,6 +125,21 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Unsure:
+    """Why what was not seen may have been there all the same."""
+
+    doubts: tuple[str, ...] = ()  # of the whole run
+    untested: Mapping[str, str] = field(default_factory=dict)  # of one demand, by its name
+
+    def knows(self, demand: str) -> bool:
+        """Whether more knowledge could not change what meets a demand."""
+        return not self.doubts and demand not in self.untested
+
+
+SURE = Unsure()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """The verdict with its reasons: of all convictions or, without any, of all doubts."""
 
@@ -140,7 +156,7 @@ def judge(
     tallies: Mapping[str, Tally],
     promised: Mapping[str, Sequence[Promise]],
     demands: Mapping[str, Demand],
-    doubts: tuple[str, ...],
+    unsure: Unsure,
     possible: Mapping[str, Sequence[Kind]] | None = None,
 ) -> dict[str, Judgement]:
     """Each anomaly's rows against what was promised and demanded. `possible`: the kinds of sure
@@ -152,7 +168,7 @@ def judge(
             tally=tally,
             promise=_speaking(rows, tally, (possible or {}).get(anomaly, ())),
             demand=demand,
-            demand_met=demand.met(tally.count, known=not doubts) if demand else None,
+            demand_met=demand.met(tally.count, known=unsure.knows(anomaly)) if demand else None,
             undecided=_undecided(anomaly, tally),
         )
     return judgements
@@ -176,14 +192,14 @@ def _undecided(anomaly: str, tally: Tally) -> str | None:
 
 
 def judge_gaps(
-    longest_s: Mapping[str, float], demands: Mapping[str, Demand], doubts: tuple[str, ...]
+    longest_s: Mapping[str, float], demands: Mapping[str, Demand], unsure: Unsure
 ) -> dict[str, Gap]:
     """The demanded gaps, by their demand's name."""
     return {
         name: Gap(
             longest_s=longest_s[kind],
             demand=demands[name],
-            met=demands[name].met(longest_s[kind], known=not doubts),
+            met=demands[name].met(longest_s[kind], known=unsure.knows(name)),
         )
         for name, kind in GAPS.items()
         if name in demands
@@ -219,20 +235,14 @@ def judge_isr_times(
 def judge_counts(
     numbers: Mapping[str, Any],
     demands: Mapping[str, Demand],
-    doubts: tuple[str, ...],
-    acked_unseen: int = 0,
+    unsure: Unsure,
 ) -> dict[str, Counted]:
-    """The demanded numbers that are no anomaly's, by their fields (demands.COUNTS). `acked_unseen`:
-    of how many acks nobody saw who was in the ISR."""
-    records = "1 record was" if acked_unseen == 1 else f"{acked_unseen:,} records were"
-    why = f"{ALONE}: {records} acknowledged while nobody saw who was in the ISR"
-    unseen = {ALONE: why} if acked_unseen else {}
+    """The demanded numbers that are no anomaly's, by their fields (demands.COUNTS)."""
     return {
         name: Counted(
             seen=numbers[key],
             demand=demands[name],
-            met=demands[name].met(numbers[key], known=not doubts and name not in unseen),
-            why=unseen.get(name),
+            met=demands[name].met(numbers[key], known=unsure.knows(name)),
         )
         for name, key in COUNTS.items()
         if name in demands and key in numbers
@@ -269,7 +279,7 @@ def _error_percent(counts: Mapping[str, int]) -> float | None:
 
 def decide(
     judgements: Mapping[str, Judgement],
-    doubts: tuple[str, ...],
+    unsure: Unsure,
     gaps: Mapping[str, Gap | Counted | Level] | None = None,
 ) -> Verdict:
     """The verdict over all anomalies, demanded gaps and doubts."""
@@ -291,10 +301,24 @@ def decide(
     if guilty or broken:
         return Verdict(name="invalid", reasons=(*guilty, *broken))
     undecided = [each.suspended or each.undecided for each in judgements.values()]
-    counted = [each for each in (gaps or {}).values() if isinstance(each, Counted)]
-    undecided += [each.why for each in counted if each.met is None]
-    reasons = (*doubts, *(why for why in undecided if why is not None))
+    met = {name: each.demand_met for name, each in judgements.items() if each.demand}
+    met |= {name: gap.met for name, gap in (gaps or {}).items()}
+    reasons = (
+        *unsure.doubts,
+        *(why for why in undecided if why is not None),
+        *_untested(unsure, [name for name, known in met.items() if known is None]),
+    )
     return Verdict(name="unknown" if reasons else "valid", reasons=reasons)
+
+
+def _untested(unsure: Unsure, undecided: Sequence[str]) -> Iterator[str]:
+    """Why demands were not put to the test: each reason once, behind its demands."""
+    whose = defaultdict[str, list[str]](list)
+    for name in undecided:
+        if name in unsure.untested:
+            whose[unsure.untested[name]].append(name)
+    for why, names in whose.items():
+        yield f"{', '.join(names)}: {why}"
 
 
 def _guilty(name: str, tally: Tally) -> str:

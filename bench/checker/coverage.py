@@ -281,6 +281,7 @@ MEASURES: Mapping[str, str] = {  # by the field, the table that has the answer
         name: name
         for name in ("counts", "landings", "redeliveries", "acks", "windows", "work", "errors")
     },
+    "after_faults": "after_faults",
     "sends": "drawn",
     "positions": "positions",
 }

@@ -73,7 +73,7 @@ def problem_of_producer(producer: Mapping[str, Any]) -> str | None:
     config = by_one_name(producer)
     if "acks" in config and str(config["acks"]) not in ACKS:
         return f"acks: Input should be one of {', '.join(ACKS)}, got {_short(config['acks'])}"
-    for key in ("retries", "max.in.flight.requests.per.connection"):
+    for key in ("retries", "max.in.flight.requests.per.connection", "message.timeout.ms"):
         if key in config and not _whole(config[key], 2**31 - 1):
             return f"{key}: Input should be a whole number, got {_short(config[key])}"
     return None

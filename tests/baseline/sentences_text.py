@@ -9,7 +9,7 @@ from typing import Any
 from analysis.anomalies import NAMES as ANOMALIES
 from analysis.report.headline import faults_words, sentence
 from analysis.report.judged import Judged
-from analysis.verdict.judge import Tally, decide, judge
+from analysis.verdict.judge import Tally, Unsure, decide, judge
 from harness.model.runs.report_course import Window
 from harness.nemesis.targets import TARGETS
 from harness.nemesis.verbs import VERBS
@@ -243,10 +243,10 @@ def _sentence(
 ) -> str:
     permitted, run = ran
     permission, _ = permitted
-    judgements = judge(tallied(permitted, counts), permission.promised, {}, doubts)
+    judgements = judge(tallied(permitted, counts), permission.promised, {}, Unsure(doubts=doubts))
     judged = Judged(
         facts=permission.facts,
-        verdict=decide(judgements, doubts),
+        verdict=decide(judgements, Unsure(doubts=doubts)),
         judgements=judgements,
         doubts=doubts,
         windows=[Window.model_construct(**window) for window in windows],

@@ -324,9 +324,9 @@ def damage(kind: str, process: str = "producer-0", text: str = "", count: int = 
     return Part(table="findings", rows=(row,), ms=0)
 
 
-def client_error(name: str = "_ALL_BROKERS_DOWN") -> Part:
+def client_error(name: str = "_ALL_BROKERS_DOWN", process: str = "producer-0") -> Part:
     """An error that a client was told of."""
-    row = {"event": "client-error", "process": "producer-0", "name": name, "time_ns": ns_of(0)}
+    row = {"event": "client-error", "process": process, "name": name, "time_ns": ns_of(0)}
     return Part(table="events", rows=(row,), ms=0)
 
 

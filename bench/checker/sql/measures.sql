@@ -74,6 +74,15 @@ from operations
 where f = 'send' and type <> 'ok' and coalesce(error, '') not in ('_ABORTED', '_NO_ACK')
 group by error;
 
+create temp table after_faults as
+select "partition", min("offset") filter (f = 'send' and end_ns > since_ns) as acked_from,
+    coalesce(max(case when f = 'process' then "offset" when f in ('commit', 'committed') then "offset" - 1 end), -1)
+        as done_to
+from operations, (select max(coalesce(end_ns, invoke_ns)) as since_ns from faults)
+where type = 'ok' and "offset" is not null
+group by "partition"
+having acked_from is not null;
+
 create temp table redeliveries as
 select coalesce(sum(given - bit_count(seen)), 0)::bigint as redeliveries from (
     select count(*) as given, bit_or(1::ubigint << ("offset" & 63)) as seen

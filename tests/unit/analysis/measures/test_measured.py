@@ -266,7 +266,9 @@ def same(row: Mapping[str, Any], like: Mapping[str, Any]) -> str:
     )
 
 
-@pytest.mark.parametrize("name", ["counts", "acks", "work", "positions", "windows", "errors"])
+@pytest.mark.parametrize(
+    "name", ["counts", "acks", "work", "positions", "windows", "errors", "after_faults"]
+)
 def test_rows_are_those_of_the_sql(histories: list[Both], name: str) -> None:
     rows = 0
     for both in histories:

@@ -15,7 +15,7 @@ from analysis.report.headline import (
     faults_words,
 )
 from analysis.verdict.demands import parse
-from analysis.verdict.judge import Gap, Tally, judge
+from analysis.verdict.judge import SURE, Gap, Tally, judge
 from harness.model.runs.old_runs import complete_steps
 from tests.baseline.cells import CONFIGURATIONS, Case
 from tests.baseline.permissions import permission_in
@@ -172,7 +172,7 @@ def test_a_loss_is_allowed_by_the_settings_that_allow_it(
 )
 def test_records_read_early_agree_in_number(count: int, words: str) -> None:
     followed = permission_in(CONFIGURATIONS["acks=1"], Case(verb=None, target="", nodes=()))
-    judgements = judge({"early-read": Tally(count=count)}, followed.promised, {}, ())
+    judgements = judge({"early-read": Tally(count=count)}, followed.promised, {}, SURE)
 
     said = _others(judgements, followed.facts, broken=True)
     assert any(sentence.startswith(words) for sentence in said)
@@ -182,7 +182,7 @@ def loss_of(configuration: str, **tally: int) -> str:
     """What the headline says of a loss that is judged so."""
     followed = permission_in(CONFIGURATIONS[configuration], Case(verb=None, target="", nodes=()))
     lost = Tally(doubt="it is not known who led" if tally.get("in_doubt") else None, **tally)
-    return _of_loss(judge({"lost": lost}, followed.promised, {}, ())["lost"], followed.facts)
+    return _of_loss(judge({"lost": lost}, followed.promised, {}, SURE)["lost"], followed.facts)
 
 
 @pytest.mark.parametrize(
@@ -304,7 +304,7 @@ def test_one_record_is_the_only_one(report: Report) -> None:
 def test_only_an_unmet_demand_is_told(count: int, demands: dict[str, str], said: list[str]) -> None:
     followed = permission_in(CONFIGURATIONS["acks=1"], Case(verb=None, target="", nodes=()))
     tally = Tally(count=count, permitted=count)
-    judgements = judge({"lost": tally}, followed.promised, parse(demands, 9), ())
+    judgements = judge({"lost": tally}, followed.promised, parse(demands, 9), SURE)
 
     assert said == _demands(judgements)
 

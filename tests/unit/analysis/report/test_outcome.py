@@ -11,7 +11,7 @@ import pytest
 
 from analysis.measures.cap import Availability
 from analysis.report.outcome import cap, outcome, verdict_words
-from analysis.verdict.judge import Judgement, Tally, Verdict, judge
+from analysis.verdict.judge import SURE, Judgement, Tally, Verdict, judge
 from tests.baseline.cells import CONFIGURATIONS, Case
 from tests.baseline.permissions import permission_in
 from tests.support.histories import doubtful, fault, final_read, moved, sent, with_story
@@ -31,7 +31,7 @@ def judged(
     """So many of each anomaly, all permitted."""
     run = permission_in(CONFIGURATIONS[configuration], Case(verb=None, target="", nodes=()))
     tallies = {name: Tally(count=count, permitted=count) for name, count in counts.items()}
-    return judge(tallies, run.promised, {}, ())
+    return judge(tallies, run.promised, {}, SURE)
 
 
 @pytest.mark.parametrize(

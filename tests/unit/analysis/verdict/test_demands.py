@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analysis.verdict.demands import Demand, DemandError, demanded_words, parse
-from analysis.verdict.judge import decide, judge_gaps
+from analysis.verdict.judge import SURE, Unsure, decide, judge_gaps
 
 
 @pytest.mark.parametrize(
@@ -99,29 +99,31 @@ def test_an_exact_share_is_no_demand() -> None:
 def test_how_long_writes_stood_still_can_be_demanded(text: str, met: tuple[bool, bool]) -> None:
     demands = parse({"produce-gap-s": text})
     found = [
-        judge_gaps({"produce": longest, "consume": 99.0}, demands, ())["produce-gap-s"]
+        judge_gaps({"produce": longest, "consume": 99.0}, demands, SURE)["produce-gap-s"]
         for longest in (7.9, 8.1)
     ]
 
     assert tuple(gap.met for gap in found) == met
-    assert [decide({}, (), {"produce-gap-s": gap}).name for gap in found] == [
+    assert [decide({}, SURE, {"produce-gap-s": gap}).name for gap in found] == [
         "valid" if each else "invalid" for each in met
     ]
 
 
 def test_a_gap_that_is_not_met_says_so_in_the_reasons() -> None:
-    gaps = judge_gaps({"produce": 1.74}, parse({"produce-gap-s": ">= 8"}), ())
+    gaps = judge_gaps({"produce": 1.74}, parse({"produce-gap-s": ">= 8"}), SURE)
 
-    assert decide({}, (), gaps).reasons == (
+    assert decide({}, SURE, gaps).reasons == (
         "produce-gap-s: at least 8 demanded, the longest lasted 1.7 s",
     )
 
 
 def test_a_gap_that_more_knowledge_might_lengthen_stays_open() -> None:
-    gaps = judge_gaps({"consume": 1.0}, parse({"consume-gap-s": "<= 2"}), ("a doubt",))
+    gaps = judge_gaps(
+        {"consume": 1.0}, parse({"consume-gap-s": "<= 2"}), Unsure(doubts=("a doubt",))
+    )
 
     assert gaps["consume-gap-s"].met is None
-    assert decide({}, ("a doubt",), gaps).name == "unknown"
+    assert decide({}, Unsure(doubts=("a doubt",)), gaps).name == "unknown"
 
 
 @pytest.mark.parametrize("text", ["> 8", "8", "< 2", ">= 50 %"])

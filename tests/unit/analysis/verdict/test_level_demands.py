@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from analysis.verdict.demands import DemandError, level_words, parse
-from analysis.verdict.judge import decide, judge_counts, judge_levels
+from analysis.verdict.judge import SURE, Unsure, decide, judge_counts, judge_levels
 from harness.model.runs.report import Latencies, Quantiles
 from tests.support.histories import (
     aborted,
@@ -49,7 +49,7 @@ def test_a_level_meets_its_demand_or_breaks_it(demand: str, text: str, met: bool
     levels = judge_levels(COUNTS, LATENCY_MS, parse({demand: text}), ())
 
     assert levels[demand].met is met
-    assert decide({}, (), levels).name == ("valid" if met else "invalid")
+    assert decide({}, SURE, levels).name == ("valid" if met else "invalid")
 
 
 @pytest.mark.parametrize("text", ["<= 1 %", ">= 1 %"])
@@ -58,7 +58,7 @@ def test_a_level_of_which_not_all_is_known_is_neither_met_nor_broken(text: str) 
     levels = judge_levels(COUNTS, LATENCY_MS, parse({"error-share": text}), ("a doubt",))
 
     assert levels["error-share"].met is None
-    assert decide({}, ("a doubt",), levels).name == "unknown"
+    assert decide({}, Unsure(doubts=("a doubt",)), levels).name == "unknown"
 
 
 def test_where_there_was_nothing_to_measure_no_demand_is_met() -> None:
@@ -69,7 +69,7 @@ def test_where_there_was_nothing_to_measure_no_demand_is_met() -> None:
         (),
     )
 
-    assert decide({}, (), levels).reasons == (
+    assert decide({}, SURE, levels).reasons == (
         "ack-p99-ms: at most 5 demanded, there was none",
         "error-share: at most 5 % demanded, there was none",
     )
@@ -78,7 +78,9 @@ def test_where_there_was_nothing_to_measure_no_demand_is_met() -> None:
 def test_redeliveries_are_a_count_that_can_only_grow() -> None:
     met = {
         (text, seen, known): judge_counts(
-            {"redeliveries": seen}, parse({"redeliveries": text}), () if known else ("a doubt",)
+            {"redeliveries": seen},
+            parse({"redeliveries": text}),
+            SURE if known else Unsure(doubts=("a doubt",)),
         )["redeliveries"].met
         for text, seen, known in (
             ("0", 0, True),
@@ -95,9 +97,9 @@ def test_redeliveries_are_a_count_that_can_only_grow() -> None:
 def test_an_expelled_owner_that_is_demanded_must_be_seen(seen: int, met: bool) -> None:
     demands = parse({"expelled-owners": ">= 1"})
 
-    judged = judge_counts({"expelled": seen}, demands, ())
+    judged = judge_counts({"expelled": seen}, demands, SURE)
     assert judged["expelled-owners"].met is met
-    assert decide({}, (), judged).name == ("valid" if met else "invalid")
+    assert decide({}, SURE, judged).name == ("valid" if met else "invalid")
 
 
 @pytest.mark.parametrize(
