@@ -34,6 +34,10 @@ ERROR_WORDS = {  # errors of librdkafka's; others by their names
     "_QUEUE_FULL": "the client's queue was full",
     "_PURGE_QUEUE": "given up by the client",
     "_PURGE_INFLIGHT": "given up by the client",
+    "_TRANSPORT": "the connection broke",
+    "_UNKNOWN_TOPIC": "the topic was not known",
+    "_UNKNOWN_PARTITION": "the partition was not known",
+    "_FATAL": "after the client's fatal error",
     "MSG_SIZE_TOO_LARGE": "too large",
     None: "without an answer",
 }

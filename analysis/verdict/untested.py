@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from analysis.measures.group_after_faults import AfterFaultsRow
+from analysis.measures.consumer_lag import AfterFaultsRow
 from analysis.measures.work_done import Work
 from analysis.stored.stored_run import Run, is_fenced
 from analysis.verdict.own_time import line_of

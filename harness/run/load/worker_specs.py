@@ -13,6 +13,7 @@ from typing import Any
 from harness.clients import defaults
 from harness.cluster.nodes import Node, brokers
 from harness.cluster.view.coordinators import Coordinated
+from harness.model.plan import Step
 from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import Scenario
 from harness.model.worker_kinds import (
@@ -25,6 +26,7 @@ from harness.model.worker_kinds import (
 )
 
 Spec = dict[str, Any]
+LARGEST_BATCH = 1_048_588  # Kafka's default of message.max.bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +38,7 @@ class Specs:
     folder: RunFolder
     nodes: Sequence[Node]
     leader: str | None
+    refusals_stand: bool = False  # see refusals_stand
 
     def of_load(self, limit_s: float) -> Iterator[tuple[WorkerKind, Spec]]:
         """The SPEC of each worker that the scenario asks for; each ends by itself after
@@ -67,6 +70,8 @@ class Specs:
             "config": {**config, "bootstrap.servers": bootstrap},
             "flush_s": flush_s(self.scenario),
             "limit_s": limit_s,
+            "refusals_stand": self.refusals_stand,
+            "largest_batch": _largest_batch(self.scenario),
             **work.model_dump(mode="json", exclude={"kind", "producer", "consumer", "dies"}),
         }
         if kind.sends:
@@ -90,6 +95,25 @@ class Specs:
         rack = {"client.rack": follower.name} if work.read_via == "follower" else {}
         consumer = defaults.worker_config(work.consumer, number, number)
         return {**consumer, "bootstrap.servers": follower.endpoint, **rack}
+
+
+def refusals_stand(plan: Sequence[Step], *, own: bool) -> bool:
+    """Whether brokers refuse to the end of a run what they refused once: the cluster is the run's
+    `own`, and no step of its plan changes settings, or may."""
+    return own and not any(_may_change_settings(step) for step in plan)
+
+
+def _may_change_settings(step: Step) -> bool:
+    if step.verb == "command":
+        words = set(step.options.get("effects", ()))
+        return words != {"nothing"} and "clients-only" not in words
+    return step.verb == "set-config"
+
+
+def _largest_batch(scenario: Scenario) -> int:
+    """The bytes of the largest batch that the topic takes."""
+    brokers_take = scenario.cluster.server.get("message.max.bytes", LARGEST_BATCH)
+    return int(scenario.topic.config.get("max.message.bytes", brokers_take))
 
 
 def flush_s(scenario: Scenario) -> float:

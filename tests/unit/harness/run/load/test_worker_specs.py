@@ -8,10 +8,18 @@ from typing import Any
 import pytest
 
 from harness.cluster.nodes import Node
+from harness.model.plan import Step
 from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import Scenario, TopicPart, WorkloadPart
 from harness.model.worker_kinds import FIRST_OUTPUT, KINDS, WorkerKind
-from harness.run.load.worker_specs import Spec, Specs, coordinated, flush_s, group_of
+from harness.run.load.worker_specs import (
+    Spec,
+    Specs,
+    coordinated,
+    flush_s,
+    group_of,
+    refusals_stand,
+)
 
 FOLDER = RunFolder(path=Path("/results/told/20261120T140307Z-1"))
 NODES = (
@@ -165,3 +173,38 @@ def test_coordinators_are_found_by_the_names_that_the_workers_use(
 
 def test_write_read_is_coordinated_under_its_own_name() -> None:
     assert {"group": f"{FOLDER.run_id}/write-read-0"} == coordinated(scenario("write-read"), FOLDER)
+
+
+def planned(verb: str, **options: Any) -> Step:
+    return Step.model_validate(
+        {
+            "step": 0,
+            "series": 0,
+            "verb": verb,
+            "target": "leader",
+            "unit": "seconds",
+            "at": 1,
+            "for_s": 1,
+            "until": None,
+            "options": options,
+            "seed": 0,
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("steps", "own", "stand"),
+    [
+        ([planned("kill")], True, True),
+        ([planned("kill")], False, False),  # others may change what the brokers take
+        ([planned("kill"), planned("set-config")], True, False),
+        ([planned("command")], True, False),
+        ([planned("command", effects=["nothing"])], True, True),
+        ([planned("command", effects=["clients-only", "ends-processes"])], True, True),
+        ([planned("command", effects=["unknown"])], True, False),
+    ],
+)
+def test_refusals_stand_where_nothing_changes_settings(
+    steps: list[Step], own: bool, stand: bool
+) -> None:
+    assert refusals_stand(steps, own=own) is stand
