@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import time
 
+from workloads.client.added_partitions import Partitions
 from workloads.client.sends import Sender
 from workloads.client.transactions import Transactions, sender_of
 from workloads.worker import Session, leave, main
@@ -30,15 +31,18 @@ def stream(session: Session) -> None:
     session.connect(sender.producer, sender.ready)
     if not session.await_go(lambda: sender.poll(0)):
         return
-    Schedule(session, sender).run()
-    sender.flush()
+    with Partitions(session.spec, lambda: sender.producer) as partitions:
+        Schedule(session, sender, partitions).run()
+        sender.flush()
 
 
 class Schedule:
     """The due times of sends."""
 
-    def __init__(self, session: Session, sender: Sender | Transactions) -> None:
-        self._session, self._sender = session, sender
+    def __init__(
+        self, session: Session, sender: Sender | Transactions, partitions: Partitions
+    ) -> None:
+        self._session, self._sender, self._partitions = session, sender, partitions
         self._period_ns = 1e9 / session.spec.rate
         self._begin_ns = time.monotonic_ns()
 
@@ -60,7 +64,7 @@ class Schedule:
 
     def _send(self, due: int) -> None:
         send, clock, counts = self._sender.send, time.monotonic_ns, self._session.counts
-        begin, period, partitions = self._begin_ns, self._period_ns, self._session.spec.partitions
+        begin, period, partitions = self._begin_ns, self._period_ns, self._partitions.count
         for n in range(counts.sends, due):
             send(n % partitions, begin + int(n * period), clock())
 

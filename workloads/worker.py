@@ -81,6 +81,7 @@ class Spec:
     seed: int = 0  # the run's
     refusals_stand: bool = False  # nothing in the run changes what brokers refuse
     largest_batch: int = 0  # bytes that the topic takes; 0: not known
+    use_added_partitions: bool = False
     private: bool = False  # further settings come on stdin, and are never written down
 
     @classmethod

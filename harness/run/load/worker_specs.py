@@ -49,9 +49,9 @@ class Specs:
                 yield KINDS[name], self._of(KINDS[name], number, senders, limit_s)
                 senders += KINDS[name].sends
 
-    def of_final_read(self, limit_s: float) -> Spec:
-        """The SPEC of the reader after the load."""
-        return self._of(FINAL_READ, 0, 0, limit_s)
+    def of_final_read(self, limit_s: float, partitions: int) -> Spec:
+        """The SPEC of the reader after the load, of so many partitions."""
+        return {**self._of(FINAL_READ, 0, 0, limit_s), "partitions": partitions}
 
     def _of(self, kind: WorkerKind, number: int, index: int, limit_s: float) -> Spec:
         """The SPEC of worker `number` of a kind; it is the `index`th of all that send."""
@@ -100,14 +100,9 @@ class Specs:
 def refusals_stand(plan: Sequence[Step], *, own: bool) -> bool:
     """Whether brokers refuse to the end of a run what they refused once: the cluster is the run's
     `own`, and no step of its plan changes settings, or may."""
-    return own and not any(_may_change_settings(step) for step in plan)
-
-
-def _may_change_settings(step: Step) -> bool:
-    if step.verb == "command":
-        words = set(step.options.get("effects", ()))
-        return words != {"nothing"} and "clients-only" not in words
-    return step.verb == "set-config"
+    return own and not any(
+        step.effects is None or step.effects.may_change_settings for step in plan
+    )
 
 
 def _largest_batch(scenario: Scenario) -> int:

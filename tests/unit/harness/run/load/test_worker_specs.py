@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from harness.cluster.nodes import Node
+from harness.model.effects import Effects
 from harness.model.plan import Step
 from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import Scenario, TopicPart, WorkloadPart
@@ -149,7 +150,9 @@ def test_a_worker_awaits_its_sends_as_long_as_one_may_take() -> None:
 
 def test_the_final_read_is_a_consumer_of_its_own() -> None:
     told = scenario(consumer={"isolation.level": "read_committed"})
-    spec = Specs(scenario=told, seed=7, folder=FOLDER, nodes=NODES, leader=None).of_final_read(9.0)
+    spec = Specs(scenario=told, seed=7, folder=FOLDER, nodes=NODES, leader=None).of_final_read(
+        9.0, 6
+    )
 
     assert ("final-read-0", 9.0) == (spec["process"], spec["limit_s"])
     assert "read_committed" == spec["config"]["isolation.level"]
@@ -175,36 +178,36 @@ def test_write_read_is_coordinated_under_its_own_name() -> None:
     assert {"group": f"{FOLDER.run_id}/write-read-0"} == coordinated(scenario("write-read"), FOLDER)
 
 
-def planned(verb: str, **options: Any) -> Step:
-    return Step.model_validate(
-        {
-            "step": 0,
-            "series": 0,
-            "verb": verb,
-            "target": "leader",
-            "unit": "seconds",
-            "at": 1,
-            "for_s": 1,
-            "until": None,
-            "options": options,
-            "seed": 0,
-        }
-    )
+CHANGES = Effects(may_change_settings=True)
 
 
 @pytest.mark.parametrize(
-    ("steps", "own", "stand"),
+    ("effects", "own", "stand"),
     [
-        ([planned("kill")], True, True),
-        ([planned("kill")], False, False),  # others may change what the brokers take
-        ([planned("kill"), planned("set-config")], True, False),
-        ([planned("command")], True, False),
-        ([planned("command", effects=["nothing"])], True, True),
-        ([planned("command", effects=["clients-only", "ends-processes"])], True, True),
-        ([planned("command", effects=["unknown"])], True, False),
+        ([Effects()], True, True),
+        ([Effects()], False, False),  # others may change what the brokers take
+        ([Effects(), CHANGES], True, False),
+        ([None], True, False),
     ],
 )
 def test_refusals_stand_where_nothing_changes_settings(
-    steps: list[Step], own: bool, stand: bool
+    effects: list[Effects | None], own: bool, stand: bool
 ) -> None:
-    assert refusals_stand(steps, own=own) is stand
+    plan = [
+        Step(
+            step=number,
+            series=0,
+            verb="told",
+            target="leader",
+            unit="seconds",
+            at=1,
+            for_s=1,
+            until=None,
+            options={},
+            seed=0,
+            effects=each,
+        )
+        for number, each in enumerate(effects)
+    ]
+
+    assert refusals_stand(plan, own=own) is stand
