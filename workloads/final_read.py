@@ -1,24 +1,26 @@
 """The final read: after healing, a new consumer reads every partition from log start to log end.
 
 It sees what a consumer sees: isolation.level is the scenario's. It asks for the ends before and
-after. A partition is *complete* when the reader reached its uncommitted end (the high watermark)
-and its log start and both ends were the same afterwards; in any other partition a missing record is
-*unseen*, not lost:
+after. A partition is *complete* when everything from its last log start to its uncommitted end (the
+high watermark) was read, and both ends were the same afterwards; in any other partition a missing
+record is *unseen*, not lost:
 
     before 0..10, position 10, after 0..10      =>  complete
+    before 0..10, position 10, after 3..10      =>  complete from 3 on; what lies below was deleted
     before 0..10, position 9, after 0..10       =>  not: it did not get there
     before 0..10, position 10, after 0..11      =>  not: there is more, and the read goes on
     before 0..10, position 10, after 0..9       =>  not: what was read is gone, and the read ends
 
-auto.offset.reset is `error`, so that it skips nothing in silence. While the log grows (a send of
-unknown fate that lands late) it reads on, up to `limit_s`.
+auto.offset.reset is `error`, so that it skips nothing in silence. Where the log's start went past
+its position (records were deleted), it goes on at the new start, and tells no lower one. While the
+log grows (a send of unknown fate that lands late) it reads on, up to `limit_s`.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
@@ -44,6 +46,11 @@ class Ends:
     committed_end: int  # last stable offset: read_committed stops here
     uncommitted_end: int  # high watermark
 
+    @property
+    def ends(self) -> tuple[int, int]:
+        """Both ends."""
+        return self.committed_end, self.uncommitted_end
+
 
 def behind(positions: Mapping[int, int], goals: Mapping[int, Ends], *, committed: bool) -> bool:
     """Whether a reader (`committed`: of committed records only) has more to read in any
@@ -54,26 +61,36 @@ def behind(positions: Mapping[int, int], goals: Mapping[int, Ends], *, committed
     )
 
 
-def only_grew(before: Mapping[int, Ends], after: Mapping[int, Ends]) -> bool:
-    """Whether there is more to read now, and nothing of before has gone."""
-    return before != after and all(
-        after[p].log_start == ends.log_start
-        and after[p].committed_end >= ends.committed_end
-        and after[p].uncommitted_end >= ends.uncommitted_end
+def same_ends(before: Mapping[int, Ends], after: Mapping[int, Ends]) -> bool:
+    """Whether no partition's ends moved; its start may have."""
+    return all(after[p].ends == ends.ends for p, ends in before.items())
+
+
+def went_back(before: Mapping[int, Ends], after: Mapping[int, Ends]) -> bool:
+    """Whether an end of a partition lies before where it was: what was read may be gone."""
+    return any(
+        after[p].committed_end < ends.committed_end
+        or after[p].uncommitted_end < ends.uncommitted_end
         for p, ends in before.items()
     )
 
 
 def ends_fields(before: Ends | None, after: Ends | None, position: int | None) -> dict[str, Any]:
-    """The fields of a partition's `ends` event; what is unknown is null, and never complete."""
+    """The fields of a partition's `ends` event, of a read of all from `before`'s start up to
+    `position`; what is unknown is null, and never complete."""
+    if before is None:
+        unknown = dict.fromkeys(Ends.__dataclass_fields__)
+        return {**unknown, "position": position, "complete": False}
+    last = before if after is None else after
     complete = (
-        before is not None
-        and after == before
+        after is not None
+        and after.ends == before.ends
+        and after.log_start >= before.log_start
         and position is not None
         and position >= before.uncommitted_end
     )
-    ends = asdict(before) if before else dict.fromkeys(Ends.__dataclass_fields__)
-    return {**ends, "position": position, "complete": complete}
+    ends = replace(before, log_start=max(before.log_start, last.log_start))
+    return {**asdict(ends), "position": position, "complete": complete}
 
 
 def final_read(session: Session) -> None:
@@ -99,11 +116,16 @@ def _read_all(session: Session, reader: Tail, asker: Asker) -> None:
     while True:
         _read_up_to(session, reader, before)
         after = asker.ends()
-        if after == before:
-            asked_ns = asker.asked_ns
-        if after is None or not only_grew(before, after):
+        if after is None or went_back(before, after):
             break
-        before, asked_ns = after, asker.asked_ns
+        asked_ns = asker.asked_ns
+        deleted = {p: e.log_start for p, e in after.items() if reader.positions[p] < e.log_start}
+        if deleted:
+            reader.assign({**reader.positions, **deleted})
+        elif same_ends(before, after):
+            break
+        since = {p: ends.log_start for p, ends in before.items()} | deleted
+        before = {p: replace(ends, log_start=since[p]) for p, ends in after.items()}
     _tell(session, reader, before, after, asked_ns)
 
 

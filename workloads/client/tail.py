@@ -55,7 +55,7 @@ class Tail:
 
     def assign(self, positions: Mapping[int, int]) -> None:
         """Read each partition from its offset on."""
-        self.positions = dict(positions)
+        self.positions, self.lost_its_place = dict(positions), False
         for partition, at in positions.items():
             self._recorder.event("position", partition=partition, position=at, text="assigned")
         self.consumer.assign(

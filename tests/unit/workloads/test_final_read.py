@@ -63,7 +63,7 @@ class Reader:
         self.lost_its_place = False
 
     def assign(self, positions: Mapping[int, int]) -> None:
-        self.positions = dict(positions)
+        self.positions, self.lost_its_place = dict(positions), False
 
     def poll(self, _: float) -> None:
         if self.positions[0] == self.stops_at:
@@ -120,13 +120,41 @@ def test_a_log_that_grows_is_read_on(session: Session, monkeypatch: pytest.Monke
     assert (2, 13, 13, True) == told
 
 
-@pytest.mark.parametrize("after", [(2, 9, 9), (3, 10, 10)])
-def test_a_log_that_has_lost_something_afterwards_is_not_complete(
+@pytest.mark.parametrize("after", [(2, 9, 9), (2, 9, 12)])
+def test_a_log_whose_end_went_back_is_not_complete(
     session: Session, monkeypatch: pytest.MonkeyPatch, after: Answer
 ) -> None:
     told = carried_out(session, monkeypatch, (2, 10, 10), after)
 
     assert (2, 10, 10, False) == told
+
+
+@pytest.mark.parametrize("start", [3, 10])
+def test_what_was_deleted_after_it_was_read_leaves_the_rest_complete(
+    session: Session, monkeypatch: pytest.MonkeyPatch, start: int
+) -> None:
+    """From the last log start on; also where nothing is left."""
+    told = carried_out(session, monkeypatch, (2, 10, 10), (start, 10, 10))
+
+    assert (start, 10, 10, True) == told
+
+
+@pytest.mark.parametrize("start", [8, 10])
+def test_a_reader_whose_place_was_deleted_goes_on_at_the_new_start(
+    session: Session, monkeypatch: pytest.MonkeyPatch, start: int
+) -> None:
+    told = carried_out(session, monkeypatch, (2, 10, 10), (start, 10, 10), stops_at=7)
+
+    assert (start, 10, 10, True) == told
+
+
+def test_a_start_below_where_it_went_on_leaves_a_gap(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new leader has not deleted so much yet: nobody read 7 of it."""
+    answers = ((2, 10, 10), (8, 10, 10), (7, 10, 10))
+
+    assert (8, 10, 10, False) == carried_out(session, monkeypatch, *answers, stops_at=7)
 
 
 def test_behind_an_open_transaction_a_committed_reader_is_not_complete(

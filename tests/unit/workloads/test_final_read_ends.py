@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workloads.final_read import Ends, behind, ends_fields, only_grew
+from workloads.final_read import Ends, behind, ends_fields, same_ends, went_back
 
 
 def ends(log_start: int = 0, committed_end: int = 10, uncommitted_end: int = 10) -> Ends:
@@ -22,6 +22,7 @@ OPEN = ends(committed_end=6)  # a transaction is open from offset 6 on
     [
         (ends(), ends(), 10),
         (ends(), ends(), 11),
+        (ends(), ends(4), 10),
         (ends(4), ends(4), 10),
         (ends(0, 0, 0), ends(0, 0, 0), 0),
         (OPEN, OPEN, 10),
@@ -45,11 +46,12 @@ def test_the_end_of_what_is_committed_is_not_the_log_s_end(position: int) -> Non
 
 
 @pytest.mark.parametrize(
-    "after", [None, ends(1), ends(0, 10, 11), ends(0, 9, 10), ends(0, 9, 9), ends(0, 11, 11)]
+    "after", [None, ends(1), ends(2, 10, 11), ends(2, 9, 10), ends(2, 9, 9), ends(2, 11, 11)]
 )
 def test_ends_that_are_others_afterwards_make_no_read_complete(after: Ends | None) -> None:
-    """The log start or an end moved, or nobody could tell: what was read is not what is there."""
-    assert ends_fields(ends(), after, 10)["complete"] is False
+    """An end moved, or the start is lower than where the read began, or nobody could tell: what was
+    read is not what is there."""
+    assert ends_fields(ends(2), after, 10)["complete"] is False
 
 
 def test_what_could_not_be_learned_is_null_and_not_complete() -> None:
@@ -60,36 +62,38 @@ def test_what_could_not_be_learned_is_null_and_not_complete() -> None:
 
 
 def test_an_event_tells_the_ends_that_the_read_was_to_reach() -> None:
+    """And the last log start."""
     assert {
-        "log_start": 2,
+        "log_start": 3,
         "committed_end": 6,
         "uncommitted_end": 10,
         "position": 9,
         "complete": False,
-    } == ends_fields(ends(2, 6, 10), ends(2, 12, 12), 9)
+    } == ends_fields(ends(2, 6, 10), ends(3, 12, 12), 9)
 
 
 # --- whether to read on
 
 
-@pytest.mark.parametrize("after", [ends(0, 10, 11), ends(0, 11, 11), ends(0, 12, 15)])
-def test_a_log_with_more_at_its_end_has_grown(after: Ends) -> None:
-    assert only_grew({0: ends()}, {0: after})
-
-
 @pytest.mark.parametrize(
-    "after", [ends(), ends(1), ends(0, 9, 9), ends(0, 9, 11), ends(0, 10, 9), ends(1, 11, 11)]
+    ("after", "same", "back"),
+    [
+        (ends(), True, False),
+        (ends(1), True, False),
+        (ends(0, 10, 11), False, False),
+        (ends(1, 12, 15), False, False),
+        (ends(0, 9, 10), False, True),
+        (ends(0, 9, 11), False, True),
+    ],
 )
-def test_a_log_that_stayed_or_lost_something_has_not(after: Ends) -> None:
-    """An end that went back, a start that went on: reading on would not bring back what is gone."""
-    assert not only_grew({0: ends()}, {0: after})
+def test_ends_stayed_grew_or_went_back(after: Ends, same: bool, back: bool) -> None:
+    """One partition counts, whatever the others do."""
+    before = {0: ends(), 1: ends()}
 
-
-def test_one_log_that_shrinks_counts_however_the_others_grow() -> None:
-    before = {0: ends(), 1: ends(), 2: ends()}
-
-    assert only_grew(before, {**before, 1: ends(0, 12, 12)})
-    assert not only_grew(before, {**before, 1: ends(0, 12, 12), 2: ends(0, 9, 9)})
+    assert (same, back) == (
+        same_ends(before, {**before, 1: after}),
+        went_back(before, {**before, 1: after}),
+    )
 
 
 # --- how far to read
