@@ -38,6 +38,7 @@ from analysis.causes.kinds import (
     PROCESSING_FAILED,
     READ_APART,
     READ_AS_ANOTHER,
+    RESET_TO_LATEST,
     STRIKE,
     TRUNCATION,
 )
@@ -58,6 +59,7 @@ def causes_of(seen: Seen) -> list[Cause]:
         bit_causes(seen),
         internal_causes(seen),
         _stops(seen),
+        _resets(seen),
         forgotten_causes(seen),
     )
     every = [derived for cause in causes for derived in (cause, *_consequences(cause, seen))]
@@ -94,6 +96,20 @@ def _stops(seen: Seen) -> Iterator[Cause]:
             sure=False,
             why=why,
             outcomes=("before_first",),
+        )
+
+
+def _resets(seen: Seen) -> Iterator[Cause]:
+    """One cause per told reset of a member to the log's end."""
+    for each in seen.passed_over:
+        yield Cause(
+            kind=RESET_TO_LATEST,
+            words=f"{each.process} was put to the end of partition {each.partition} by "
+            f"auto.offset.reset=latest, from {each.from_offset:,} to {each.to_offset:,}",
+            at_ns=each.at_ns,
+            partition=each.partition,
+            from_offset=each.from_offset,
+            to_offset=each.to_offset,
         )
 
 

@@ -15,6 +15,7 @@ The conditions are numbers, so that Spark compares each record with every cause 
     only `brokers` of the ISR lack it, if there are any
     its outcome is one of `outcomes`, if there are any
     it was not delivered yet, if the cause is `acked_only`
+    its offset is `from_offset` or higher, and lower than `to_offset`
     the member `process` got it before `at_ns` and processed no later record until then
 
 A cause that is not `sure` puts a record in doubt instead: `why` says what is not known.
@@ -49,6 +50,8 @@ class Cause:
     brokers: tuple[str, ...] = ()
     outcomes: tuple[str, ...] = ()
     acked_only: bool = False
+    from_offset: int | None = None
+    to_offset: int | None = None
     process: str | None = None
 
     def as_row(
@@ -75,6 +78,8 @@ class Cause:
             "brokers": list(self.brokers),
             "outcomes": list(self.outcomes),
             "acked_only": self.acked_only,
+            "from_offset": self.from_offset,
+            "to_offset": self.to_offset,
             "process": self.process,
             "at_ns": self.at_ns,
             "words": f"{self.words}{at}",

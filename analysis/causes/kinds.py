@@ -110,6 +110,11 @@ OFFSETS_GONE = Kind(
     "committed offset is gone goes on at the log's end (auto.offset.reset=latest); in doubt where "
     "that is not told: an offset that was set back makes records come again, and passes over none",
 )
+RESET_TO_LATEST = Kind(
+    name="reset-to-latest",
+    records="those of the reset's partition that it passed over: from the position that the client "
+    "left to the first record that it was given at the log's end",
+)
 UNSETTLED = Kind(
     name="unsettled-transaction",
     records="those whose transaction was not settled before a fault that can set internal topics "

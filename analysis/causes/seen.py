@@ -10,6 +10,7 @@ from analysis.causes.run_facts.faults import Happened
 from analysis.causes.run_facts.kafka import Kafka
 from analysis.causes.states import Partition
 from analysis.stored.member_stops import Stop
+from analysis.stored.passed_over import PassedOver
 from analysis.stored.settings import Settings
 
 
@@ -29,6 +30,7 @@ class Seen:
     read_ended_ns: Mapping[int, int] = field(default_factory=dict)  # the final read, by partition
     lag_max_ms: float = 30_000  # replica.lag.time.max.ms
     stops: Sequence[Stop] = ()
+    passed_over: Sequence[PassedOver] = ()
 
     @property
     def acks_1(self) -> bool:

@@ -19,6 +19,7 @@ from analysis.stored.fact_rows import (
     RunRow,
     StateRow,
 )
+from analysis.stored.passed_over import RESET_LATE_NS, passed_over
 from analysis.stored.replica_samples import looks_of
 from analysis.stored.settings import Settings, nanoseconds
 from analysis.stored.stored_run import CORRUPT, Run, final_ends, is_dense
@@ -29,7 +30,6 @@ from harness.model.client_settings import EARLIEST, LATEST, acks_of, resets_of, 
 from harness.model.untold import RESETS
 from harness.model.worker_kinds import kind_named
 
-RESET_LATE_NS = 10**9  # a client reports a reset up to a poll later
 CHECKPOINTS, CHECKPOINTS_MS = "replica.high.watermark.checkpoint.interval.ms", 5000
 SEEN_LATE_NS = 10**9  # views of the ISR come every 50 ms, and acks reach a busy worker late
 
@@ -69,6 +69,7 @@ def run_row(run: Run, causes: Sequence[CauseRow] = (), cycles: Cycles | None = N
         "alone": _alone(run),
         "elections": election_rows(elections(looks_of(run.watermarks))),
         "moves": list(_moves(run)),
+        "passed_over": [row for each in passed_over(run) if (row := each.in_log) is not None],
         "outdated": outdated_rows(run),
         "shared": shared_rows(run),
         "unowned": unowned_rows(run),

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.evidence.found_rows import Found, Mask, numbers
+from analysis.frames.operations import OFFSET_BITS
 from analysis.stored.columns import Numbers
 from analysis.stored.fact_rows import CauseRow, SettledRow
 
@@ -142,6 +143,11 @@ def _permits(found: Found, records: _Records, cause: CauseRow, rows: Numbers) ->
         brokers = set(cause["brokers"])
         covered = [n for n, names in enumerate(lacked_by) if brokers.issuperset(names.split(","))]
         permitted &= np.isin(of[rows], [-1, *covered])  # -1: not known
+    offset = found.number["place"][rows] & ((1 << OFFSET_BITS) - 1)
+    if (since := cause["from_offset"]) is not None:
+        permitted &= (offset >= since) & found.known["place"][rows]
+    if (until := cause["to_offset"]) is not None:
+        permitted &= (offset < until) & found.known["place"][rows]
     if cause["process"] is not None:
         permitted &= _stopped(found, cause)[rows]
     return permitted

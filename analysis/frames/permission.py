@@ -44,6 +44,8 @@ def _permits(cause: Column) -> Column:
         & ~F.exists(cause["settled"], _is_settled)
         & ((F.size(cause["brokers"]) == 0) | _lacked_by_none_but(cause["brokers"]))
         & ((F.size(cause["outcomes"]) == 0) | F.array_contains(cause["outcomes"], F.col("outcome")))
+        & _or_no_limit(cause["from_offset"], _offset_is(F.col("offset") >= cause["from_offset"]))
+        & _or_no_limit(cause["to_offset"], _offset_is(F.col("offset") < cause["to_offset"]))
         & (cause["process"].isNull() | _stopped(cause))
         & (F.exists(_records(), lambda record: _permits_record(cause, record)) | _named(cause))
     )
@@ -62,6 +64,11 @@ def _is_settled(last: Column) -> Column:
     return F.coalesce(known, F.lit(False)) & (
         last["partition"].isNull() | F.coalesce(here, F.lit(False))
     )
+
+
+def _offset_is(within: Column) -> Column:
+    """An offset that is not known lies nowhere."""
+    return F.coalesce(within, F.lit(False))
 
 
 def _lacked_by_none_but(brokers: Column) -> Column:

@@ -21,6 +21,7 @@ from analysis.screens.values import Values, distinct
 from analysis.stored.batches import NONE, Batch
 from analysis.stored.columns import Numbers
 from analysis.stored.fact_rows import RunRow
+from analysis.stored.passed_over import within
 from harness.history.record_format import SEQUENCE_BITS
 
 
@@ -58,6 +59,9 @@ class Sends:
         self._suspects.see(Sign.MISSED, value[missed])
         placed = missed & (offset != NONE)
         self._suspects.claim(self._log, partition[placed], offset[placed], value[placed])
+        over = value[placed & within(self._facts["passed_over"], partition, offset)]
+        self._suspects.see(Sign.PASSED, over)
+        self._suspects.passed.add(over)
         aside = ~claims
         columns = {
             "value": value,

@@ -94,6 +94,8 @@ class CauseRow(TypedDict):
     brokers: list[str]
     outcomes: list[str]
     acked_only: bool
+    from_offset: int | None
+    to_offset: int | None
     process: str | None
     at_ns: int | None
     words: str
@@ -114,6 +116,14 @@ class MoveRow(TypedDict):
     since_ns: int
     time_ns: int
     position: int | None
+
+
+class InLogRow(TypedDict):
+    """Offsets that a reset passed over while they were in the log: schema.IN_LOG."""
+
+    partition: int
+    from_offset: int
+    to_offset: int
 
 
 class HangingRow(TypedDict):
@@ -197,6 +207,7 @@ class RunRow(TypedDict):
     alone: list[AloneRow]
     elections: list[ElectionRow]
     moves: list[MoveRow]
+    passed_over: list[InLogRow]
     outdated: list[OutdatedRow]
     shared: list[SharedRow]
     unowned: list[UnownedRow]

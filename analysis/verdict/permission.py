@@ -37,9 +37,11 @@ from analysis.causes.states import partitions_of
 from analysis.checks.promise import Promise
 from analysis.stored.fact_rows import CauseRow
 from analysis.stored.member_stops import stops_of
+from analysis.stored.passed_over import passed_over
 from analysis.stored.settings import Settings
 from analysis.stored.stored_run import Run, read_ended
 from analysis.stored.transactions.settled import Settled
+from harness.model.client_settings import LATEST
 from harness.model.untold import FAULTS
 
 _CONFIGURED: Final = (EVERY, ABORTED, PROCESSING_FAILED)
@@ -157,6 +159,7 @@ def _seen(run: Run, happened: Happened, kafka: Kafka, facts: Facts) -> Seen:
         first_ns=run.first_ns,
         read_ended_ns=read_ended(run),
         lag_max_ms=lag_max_ms(server),
+        passed_over=passed_over(run) if facts.resets == LATEST else (),
         stops=stops_of(run) if facts.commit in ("auto", "before") else (),
     )
 

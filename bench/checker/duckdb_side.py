@@ -36,7 +36,7 @@ COLUMNS = (  # that the tables above are made from
     *("start_ns", "end_ns", "instance", "transaction", "generation", "epoch"),
 )
 _LISTS = ("ends", "faults", "leaders", "states", "alone", "moves", "outdated", "shared", "unowned")
-_MORE = ("hanging", "deaths", "causes", "elections")
+_MORE = ("passed_over", "hanging", "deaths", "causes", "elections")
 _SHAPES = {
     "ends": schema.END,
     "faults": schema.FAULT,
@@ -44,6 +44,7 @@ _SHAPES = {
     "states": schema.STATE,
     "alone": schema.ALONE,
     "moves": schema.MOVE,
+    "passed_over": schema.IN_LOG,
     "outdated": schema.OUTDATED,
     "shared": schema.SHARED,
     "unowned": schema.UNOWNED,

@@ -44,6 +44,7 @@ class Record:
     polled_by: str | None = None
     polled_ns: int | None = None
     passed_ns: int | None = None
+    offset: int | None = None
 
 
 def permits(cause: Cause, record: Record) -> bool:
@@ -59,6 +60,8 @@ def permits(cause: Cause, record: Record) -> bool:
         and (not cause.brokers or _lacked_by_none_but(cause.brokers, record))
         and (not cause.outcomes or record.outcome in cause.outcomes)
         and not (cause.acked_only and record.delivered)
+        and (cause.from_offset is None or not _below(record.offset, cause.from_offset))
+        and (cause.to_offset is None or _below(record.offset, cause.to_offset, unknown=False))
         and (cause.process is None or _stopped(cause, record))
     )
 

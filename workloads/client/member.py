@@ -24,6 +24,7 @@ from workloads.client.resets import logger_of
 from workloads.worker import Session, Spec
 
 ASK_LIMIT_S = 5.0
+START_LIMIT_S = 1.0  # it polls nothing meanwhile
 # The membership has changed since the batch was taken: another commit would not help.
 OUTDATED = frozenset(
     {
@@ -87,7 +88,7 @@ class Member:
             listeners=Listeners(
                 on_error=session.client_error,
                 on_commit=self._on_commit,
-                logger=logger_of(session.recorder),
+                logger=logger_of(session.recorder, self._start_of),
             ),
         )
         self._reads = Reads(session.recorder, POLL)
@@ -221,6 +222,15 @@ class Member:
         except KafkaException as error:
             self._session.client_error(error.args[0])
             return []
+
+    def _start_of(self, partition: int) -> int | None:
+        """Where the log of a partition starts, by its leader; None when it does not answer."""
+        asked = TopicPartition(self._spec.topic, partition)
+        try:
+            return int(self.consumer.get_watermark_offsets(asked, timeout=START_LIMIT_S)[0])
+        except KafkaException as error:
+            self._session.client_error(error.args[0])
+            return None
 
     def _on_assign(self, _: Consumer, partitions: Sequence[TopicPartition]) -> None:
         """Record the group's offsets: they show what the previous owner has really committed."""

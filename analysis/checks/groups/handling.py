@@ -49,6 +49,7 @@ from analysis.causes.kinds import (
     OFFSETS_GONE,
     PROCESSING_FAILED,
     READ_AS_ANOTHER,
+    RESET_TO_LATEST,
     UNSETTLED,
 )
 from analysis.checks.anomaly import Anomaly
@@ -73,7 +74,9 @@ from analysis.checks.promise import (
     when,
 )
 from analysis.frames.evidence import Rule, Tables
+from analysis.frames.operations import offset_of, partition_of
 from analysis.frames.signs import Sign
+from harness.model.client_settings import LATEST
 
 
 def skipped() -> Rule:
@@ -124,12 +127,26 @@ def _by_handled_value(tables: Tables) -> DataFrame | None:
 
 
 def _by_skipped_value(tables: Tables) -> DataFrame | None:
-    given = _by_handled_value(tables)
-    if given is None:
+    history = tables.history
+    if not history.groups:
         return None
-    runs = F.broadcast(tables.history.runs.select("run_id", "from_start"))
-    skipped = given.join(runs, on="run_id", how="inner").where(_is_skipped())
-    return with_last_poll(skipped, tables.history.operations)
+    runs = F.broadcast(history.runs.select("run_id", "from_start", "passed_over"))
+    there = F.coalesce("first_place", F.when(_was_there(), F.col("acked_place")))
+    values = tables.values().join(runs, on="run_id", how="inner").withColumn("first_place", there)
+    skipped = with_handling(history.operations, values).where(_is_skipped())
+    return with_last_poll(skipped, history.operations)
+
+
+def _was_there() -> Column:
+    """Whether a reset passed over a record while it was in the log."""
+    partition, offset = partition_of(F.col("acked_place")), offset_of(F.col("acked_place"))
+    deleted = F.col("complete") & (offset < F.col("log_start"))
+
+    def within(row: Column) -> Column:
+        begun = (row["partition"] == partition) & (offset >= row["from_offset"])
+        return begun & (offset < row["to_offset"])
+
+    return deleted & F.exists("passed_over", within)
 
 
 OFFSETS_ALONE = permitted(
@@ -172,6 +189,13 @@ SKIPPED = Anomaly(
             "A group whose committed offset is gone goes on where auto.offset.reset says.",
             "KIP-966",
             by=OFFSETS_GONE,
+        ),
+        permitted(
+            when("auto.offset.reset=latest", lambda facts: facts.resets == LATEST),
+            "A member whose position is no longer in the log, since records were deleted, goes on "
+            "at the log's end; what is still there before that is not given to it.",
+            "Kafka documentation, Consumer Configs: auto.offset.reset",
+            by=RESET_TO_LATEST,
         ),
         OFFSETS_ALONE,
         permitted(

@@ -25,6 +25,8 @@ judged as (
             and (c.shown_from_ns is null or coalesce(told.shown_ns > c.shown_from_ns, true))
             and (len(c.outcomes) = 0 or list_contains(c.outcomes, told.outcome))
             and c.process is null
+            and (c.from_offset is null or coalesce((place & 281474976710655) >= c.from_offset, false))
+            and (c.to_offset is null or coalesce((place & 281474976710655) < c.to_offset, false))
             and (c.begun_before_ns is null or coalesce(told.sent_ns < c.begun_before_ns, true))
             and (c.known_from_ns is null or coalesce(told.was_known_ns >= c.known_from_ns, true))
             and (c.known_until_ns is null or coalesce(told.was_known_ns <= c.known_until_ns, true))

@@ -7,9 +7,19 @@ select "partition",
 from operations where f in ('poll', 'commit', 'committed')
 group by "partition";
 
+-- What a reset passed over while it was in the log was there, too, though it was deleted later.
+create temp view once_there as
+select fates.* replace (coalesce(first_place, case
+    when complete and (acked_place & 281474976710655) < log_start and exists (
+        select 1 from passed_over where "partition" = (acked_place >> 48)
+            and (acked_place & 281474976710655) >= from_offset
+            and (acked_place & 281474976710655) < to_offset
+    ) then acked_place end) as first_place)
+from fates;
+
 create temp table skipped as
 select fates.* exclude (polled_ns), last_poll.polled_ns, committed_ns
-from fates
+from once_there as fates
 join progress on progress."partition" = (first_place >> 48)
 left join (
     select value, max(end_ns) as polled_ns from operations where f = 'poll'

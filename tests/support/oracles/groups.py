@@ -28,23 +28,26 @@ class Group:
         done = Counter(_place(row) for row in life.processing if row["type"] == "ok")
         if any(often > 1 for often in done.values()):
             yield "reprocessed"
-        passed = self.went_past(life) or self._passed_at_once(life)
+        passed = self._is_past(life.there) or self._passed_at_once(life.there)
         if passed and all(row["type"] == "fail" for row in life.processing):
             yield "skipped"
 
     def went_past(self, life: Any) -> bool:
         """Whether a record that is in the log lies where the group has been."""
-        if not life.final:
+        return self._is_past(min(life.final, default=None))
+
+    def _is_past(self, place: tuple[int, int] | None) -> bool:
+        if place is None:
             return False
-        partition, offset = min(life.final)
+        partition, offset = place
         begin = self.first.get(partition)
         return begin is not None and begin <= offset < self.committed.get(partition, 0)
 
-    def _passed_at_once(self, life: Any) -> bool:
+    def _passed_at_once(self, place: tuple[int, int] | None) -> bool:
         """Whether it lies before the first that a group was given which began before it."""
-        if not life.final or not self._from_start:
+        if place is None or not self._from_start:
             return False
-        partition, offset = min(life.final)
+        partition, offset = place
         first = self.first.get(partition, offset + 1)
         return bool(offset < min(first, self.committed.get(partition, 0)))
 

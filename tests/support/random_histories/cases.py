@@ -73,6 +73,7 @@ def run_row(case: Case, number: int) -> Row:
         "dirty": case.dirty,
         "dumps": case.dumps,
         "moves": [_move(move) for move in case.moves],
+        "passed_over": case.passed_over,
         "outdated": group_life.outdated_rows(_told(case)),
         "from_start": case.from_start,
         "to_end": case.to_end,

@@ -42,6 +42,8 @@ def a_cause(random: Random) -> tuple[Cause, tuple[str, ...]]:
         shown_from_ns=a_limit(random),
         shown_until_ns=a_limit(random) if random.random() < 0.4 else None,
         unsettled_ns=a_limit(random),
+        from_offset=a_time(random) if random.random() < 0.3 else None,
+        to_offset=a_time(random) if random.random() < 0.3 else None,
         brokers=random.choice([(), (), ("kafka1",), ("kafka1", "kafka3")]),
     ), anomalies
 

@@ -122,6 +122,7 @@ def _run(case: Row, number: int) -> Row:
         "faults": [],
         "leaders": [],
         "moves": [],
+        "passed_over": [],
     }
 
 

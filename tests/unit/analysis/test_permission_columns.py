@@ -46,7 +46,7 @@ COLUMNS = struct(
     {"number": LONG, "anomaly": TEXT, "outcome": TEXT}
     | dict.fromkeys(("partition", "other_partition"), IntegerType())
     | {"polled_by": TEXT, "lacked_by": TEXT, **dict.fromkeys(TIMES, LONG)}
-    | {"worker": TEXT, "transaction": IntegerType(), "of_offsets": IntegerType()}
+    | {"offset": LONG, "worker": TEXT, "transaction": IntegerType(), "of_offsets": IntegerType()}
     | {"victims": ArrayType(struct(VICTIM)), "causes": ArrayType(CAUSE)}
 )
 
@@ -69,6 +69,7 @@ def a_row(random: Random) -> Row:
         "worker": maybe(random, "producer-0", "producer-1"),
         "transaction": maybe(random, 0, 1, 2, 3),
         "of_offsets": maybe(random, 1),
+        "offset": a_time(random),
         **{name: a_time(random) for name in TIMES},
     }
 
@@ -115,6 +116,7 @@ def expected(
         polled_by=row["polled_by"],
         polled_ns=row["polled_ns"],
         passed_ns=row["passed_ns"],
+        offset=row["offset"],
     )
     records = [own]
     if row["victims"] is not None:

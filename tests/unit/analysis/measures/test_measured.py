@@ -39,7 +39,7 @@ ERRORS = {
     "info": ["_MSG_TIMED_OUT", "_NO_ACK", "_FATAL", None],
 }
 READERS = {"read": "consumer", "poll": "member", "lookup": "seeker", "process": "member"}
-NOTHING = ("hanging", "causes", "corrupt", "moves", "outdated", "shared", "unowned", "states")
+NOTHING = ("hanging", "causes", "corrupt", "moves", "passed_over", "outdated", "shared", "unowned", "states")
 TOO_FEW = 3  # rows with something in them, of which a rule might be right by chance
 
 Row = dict[str, Any]
