@@ -21,6 +21,12 @@ fault. A fault that nobody healed counts from its injection.
     last fault healed at 5 s, acked after it: offsets 40 to 60    processed: up to 45    =>  yes
     the same                                                      committed: 40          =>  no
     acked after it: nothing                                                           =>  no row
+
+`Reached` tells which offsets a group has committed past, from where it began: the first record that
+a member was given, or the log's start if it is new and begins there.
+
+    given: 5 to 9    committed: 20    =>  5 to 19
+    the same, auto.offset.reset=earliest    =>  0 to 19
 """
 
 from __future__ import annotations
@@ -139,6 +145,33 @@ class AfterFaults:
         for partition, offset in self._acked.items():
             done = self._done.get(partition, -1)
             yield {"partition": partition, "acked_from": offset, "done_to": done}
+
+
+class Reached:
+    """The offsets that a consumer group has gone past, by partition."""
+
+    def __init__(self, run: RunRow) -> None:
+        self._from_start = bool(run["from_start"])
+        self._first: dict[int, int] = {}
+        self._upto: dict[int, int] = {}
+
+    def see(self, batch: Batch) -> None:
+        """Look at a batch's polls and commits."""
+        known = (batch.offset != NONE) & batch.ended("ok")
+        given = known & batch.did("poll")
+        for partition, offset in _by_partition(batch, given, batch.offset, np.minimum):
+            self._first[partition] = min(offset, self._first.get(partition, offset))
+        committed = known & (batch.did("commit") | batch.did("committed"))
+        for partition, offset in _by_partition(batch, committed, batch.offset, np.maximum):
+            self._upto[partition] = max(offset, self._upto.get(partition, offset))
+
+    def past(self, partition: Numbers, offset: Numbers) -> Mask:
+        """Which of these places it has."""
+        found: Mask = np.zeros(len(offset), dtype=bool)
+        for each, upto in self._upto.items():
+            first = 0 if self._from_start else self._first.get(each, upto)
+            found |= (partition == each) & (offset >= first) & (offset < upto)
+        return found
 
 
 def _by_partition(

@@ -52,6 +52,7 @@ class Fates(Columns):
     acked_place: Numbers
     delivered_ns: Numbers
     done_ns: Numbers
+    taken: Mask  # of those that the final read lacks: a member of the group was given it
     first_place: Numbers
     complete: Mask
     log_start: Numbers
@@ -149,6 +150,7 @@ class _Rows:
         self.ack = self.send & ok
         self.given = _are(table["f"], "read", "lookup", "poll") & ok
         self.done = _are(table["f"], "process") & ok
+        self.taken = _are(table["f"], "poll", "process")
         self.final = _are(table["f"], "final-read")
         rank = np.where(_are(table["error"], NO_ACK), UNASKED, UNKNOWN)
         failed = np.where(_are(table["error"], ABORTED_NAME), ABORTED, FAILED)
@@ -177,6 +179,7 @@ class _Rows:
         lowest = self.least(self.place, seen)
         home = np.where(home == NONE, _partition(lowest), home)
         acked_place = self.most(self.place, acked)
+        first_place = self.least(self.place, self.final)
         ends = facts["ends"]
         at = np.where((home >= 0) & (home < len(ends)), home, len(ends))
         complete = np.array([*(bool(end["complete"]) for end in ends), False])[at]
@@ -198,7 +201,8 @@ class _Rows:
             acked_place=acked_place,
             delivered_ns=self.least(of["end_ns"], self.given),
             done_ns=self.least(of["end_ns"], self.done),
-            first_place=self.least(self.place, self.final),
+            taken=np.logical_or.reduceat(self.taken, self.firsts) & (first_place == NONE),
+            first_place=first_place,
             complete=complete,
             log_start=log_start,
             passed=~self._stayed(acked) & ~complete & within,

@@ -35,7 +35,7 @@ start nor past a log end.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypedDict
 
 import numpy as np
@@ -45,6 +45,7 @@ from analysis.measures.fates import ABORTED, ABORTED_NAME, Fates, offset_of
 from analysis.stored.batches import NONE, Batch, Mask
 from analysis.stored.columns import Numbers
 from analysis.stored.fact_rows import RunRow
+from analysis.stored.passed_over import within
 
 Row = dict[str, Any]
 UNITS_NS = (10**4, 10**5, 10**6, 10**7)  # what latencies are rounded to: each up to 10,000 of it
@@ -231,10 +232,11 @@ class SendErrors:
 class Landings:
     """What became of sends in doubt, of records acked below the log's start and of what an elected
     leader did not have (analysis.frames.elections), and `latency_ms`, the latency quantiles of
-    deliveries. Fates come in parts, each value once, those without a home too."""
+    deliveries. Fates come in parts, each value once, those without a home too. `past`: which of
+    some partitions and offsets the consumer group has gone past (consumer_lag.Reached)."""
 
-    def __init__(self, run: RunRow) -> None:
-        self._run = run
+    def __init__(self, run: RunRow, past: Callable[[Numbers, Numbers], Mask]) -> None:
+        self._run, self._past = run, past
         self._counts: Counter[str] = Counter()
         self._latencies = Tally()
         self._seen = False
@@ -255,6 +257,7 @@ class Landings:
             "indeterminate_landed": doubt & ~absent,
             "indeterminate_not_landed": doubt & absent & fates.complete,
             "acked_below_log_start": absent & below,
+            "expired_unread": absent & below & self._unread(fates, offset),
             "unacknowledged_lost": unasked & absent & fates.complete,
             "lost_past_log_end": past & gone,
             "kept_past_log_end": past & ~absent,
@@ -264,6 +267,13 @@ class Landings:
         for name, sort in sorts.items():
             self._counts[name] += int(np.count_nonzero(sort))
         self._latencies.see(self._late(fates))
+
+    def _unread(self, fates: Fates, offset: Numbers) -> Mask:
+        """Which no member was given and the group has gone past, and no reset while they were in
+        the log: these are *skipped*."""
+        partition = fates.acked_place >> OFFSET_BITS
+        past = self._past(partition, offset) & ~fates.taken
+        return past & ~within(self._run["passed_over"], partition, offset)
 
     def _is_past(self, fates: Fates, offset: Numbers) -> Mask:
         """As analysis.frames.elections.is_past: acked, and with an offset."""

@@ -13,7 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from analysis.measures.consumer_lag import AfterFaults, AfterFaultsRow, PositionRow, Positions
+from analysis.measures.consumer_lag import (
+    AfterFaults,
+    AfterFaultsRow,
+    PositionRow,
+    Positions,
+    Reached,
+)
 from analysis.measures.drawn_sends import Limits, SendRow, drawn, limits
 from analysis.measures.fates import Fates
 from analysis.measures.latency_and_rates import (
@@ -63,8 +69,9 @@ def measured(
     became of its values, those of one partition at once."""
     counts, acks, work = Counts(facts), Acks(facts), WorkDone(facts)
     positions, redeliveries, windows = Positions(facts), Redeliveries(operations), Windows(facts)
-    errors, after = SendErrors(), AfterFaults(facts)
-    measures: list[Measure] = [counts, acks, work, positions, redeliveries, windows, errors, after]
+    errors, after, reached = SendErrors(), AfterFaults(facts), Reached(facts)
+    measures: list[Measure] = [counts, acks, work, positions, redeliveries, windows]
+    measures += [errors, after, reached]
     sent = []
     for file in files:
         for batch in batches(file):
@@ -72,7 +79,7 @@ def measured(
                 measure.see(batch)
             if file not in sent and batch.did("send").any():
                 sent.append(file)
-    counted, landings = list(counts.rows()), Landings(facts)
+    counted, landings = list(counts.rows()), Landings(facts, reached.past)
     again = (batch for file in sent for batch in batches(file))
     return Measured(
         counts=counted,

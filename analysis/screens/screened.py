@@ -138,6 +138,7 @@ class Screened:
             complete=np.full(many, bool(end["complete"])),
             log_start=np.full(many, end["log_start"] or 0),
             passed=np.zeros(many, dtype=bool),
+            taken=np.zeros(many, dtype=bool),
             one_copy=np.full(many, bool(self.facts["one_copy"])),
             **{name: told.get(name, nothing) for name in _TOLD},
         )

@@ -32,6 +32,13 @@ where f = 'send' and type = 'ok' and exists (
         and o.end_ns >= alone.from_ns and o.end_ns < alone.to_ns
 );
 
+create temp table reached as
+select "partition", min("offset") filter (f = 'poll') as started,
+    max("offset") filter (f in ('commit', 'committed')) as upto
+from operations
+where f in ('poll', 'commit', 'committed') and type = 'ok'
+group by "partition";
+
 create temp table landings as
 with due as (
     select *,
@@ -47,7 +54,16 @@ with due as (
         first_place is null and (
             (complete and coalesce((acked_place & 281474976710655) >= log_start, log_start = 0))
             or (passed and one_copy)
-        ) as gone
+        ) as gone,
+        polled_ns is null and processed + begun + failed = 0 and exists (
+            select 1 from reached where reached."partition" = acked_place >> 48
+                and (acked_place & 281474976710655) >= case when from_start then 0 else started end
+                and (acked_place & 281474976710655) < upto
+        ) and not exists (
+            select 1 from passed_over where passed_over."partition" = acked_place >> 48
+                and (acked_place & 281474976710655) >= from_offset
+                and (acked_place & 281474976710655) < to_offset
+        ) as unread
     from fates, run
 )
 select
@@ -55,6 +71,8 @@ select
     count(*) filter (sent in (2, 3) and first_place is null and complete) as indeterminate_not_landed,
     count(*) filter (first_place is null and (acked_place & 281474976710655) < log_start)
         as acked_below_log_start,
+    count(*) filter (first_place is null and (acked_place & 281474976710655) < log_start and unread)
+        as expired_unread,
     count(*) filter (sent = 3 and first_place is null and complete and log_start = 0)
         as unacknowledged_lost,
     count(*) filter (past and gone) as lost_past_log_end,

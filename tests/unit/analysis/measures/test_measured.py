@@ -39,7 +39,7 @@ ERRORS = {
     "info": ["_MSG_TIMED_OUT", "_NO_ACK", "_FATAL", None],
 }
 READERS = {"read": "consumer", "poll": "member", "lookup": "seeker", "process": "member"}
-NOTHING = ("hanging", "causes", "corrupt", "moves", "passed_over", "outdated", "shared", "unowned", "states")
+NOTHING = ("hanging", "causes", "corrupt", "moves", "outdated", "shared", "unowned", "states")
 TOO_FEW = 3  # rows with something in them, of which a rule might be right by chance
 
 Row = dict[str, Any]
@@ -155,6 +155,11 @@ def facts(draw: random.Random, run_id: str) -> Any:
         "tailing": draw.random() < 0.7,
         "grouped": draw.random() < 0.7,
         "one_copy": draw.choice([True, False]),
+        "from_start": draw.choice([True, False]),
+        "passed_over": [
+            {"partition": draw.randrange(PARTITIONS), "from_offset": 1, "to_offset": 3}
+            for _ in range(draw.randrange(2))
+        ],
         "ends": [end(draw) for _ in range(draw.choice([0, 1, PARTITIONS, PARTITIONS, 9]))],
         "deaths": [
             {"producer": producer, "died_ns": moment(draw)}
@@ -183,7 +188,7 @@ def facts(draw: random.Random, run_id: str) -> Any:
 def end(draw: random.Random) -> Row:
     return {
         "complete": draw.choice([True, True, False]),
-        "log_start": draw.choice([None, 0, 0, 3]),
+        "log_start": draw.choice([None, 0, 0, 3, 30]),
         "position": draw.choice([None, 0, 5, 40]),
         "committed_end": None,
         "uncommitted_end": None,

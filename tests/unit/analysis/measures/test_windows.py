@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from analysis.frames.operations import ACKED, OFFSET_BITS
+from analysis.measures.consumer_lag import Reached
 from analysis.measures.fates import Fates
 from analysis.measures.latency_and_rates import Landings, Redeliveries
 from analysis.measures.windows import Windows
@@ -19,12 +20,13 @@ from analysis.stored.batches import NONE, batches
 from tests.support import story_runs
 
 S, MS = 10**9, 10**6
-FLAGS = ("complete", "passed", "one_copy")
+FLAGS = ("complete", "passed", "one_copy", "taken")
 READERS = {"read": "consumer", "poll": "member", "lookup": "seeker", "process": "member"}
 
 Row = dict[str, Any]
 RUN: Row = {"run_id": "0", "load_start_ns": 0, "load_end_ns": 10 * S, "threshold_ns": 500 * MS}
 RUN |= {"tailing": True, "grouped": True, "ends": [{}], "deaths": [], "elections": []}
+RUN |= {"from_start": True, "passed_over": []}
 
 
 def fates_of(rows: Sequence[Mapping[str, Any]]) -> Fates:
@@ -47,7 +49,7 @@ def windows_of(run: Any, files: Iterable[Path], partitions: Iterable[Fates]) -> 
 
 
 def landings_of(run: Any, chunks: Iterable[Fates]) -> Row:
-    landings = Landings(run)
+    landings = Landings(run, Reached(run).past)
     for chunk in chunks:
         landings.see(chunk)
     return landings.row()

@@ -29,6 +29,7 @@ from analysis.frames.schema import OPERATIONS, TRANSACTIONS, arrow
 from analysis.frames.signs import Sign
 from analysis.frames.steps import STEPS
 from analysis.measures import fates as measured_fates
+from analysis.measures.consumer_lag import Reached
 from analysis.measures.fates import Fates, fates_of_files
 from analysis.measures.latency_and_rates import Landings, Redeliveries
 from analysis.measures.windows import Windows
@@ -223,10 +224,12 @@ def measured_of(
     files: Sequence[Path], facts: Any, fates: Iterable[Fates]
 ) -> tuple[Counter[str], Row]:
     """Windows, and landings without what is 0: where no value was sent or read there is no row."""
-    windows, landings = Windows(facts), Landings(facts)
+    windows, reached = Windows(facts), Reached(facts)
+    landings = Landings(facts, reached.past)
     for file in files:
         for batch in batches(file):
             windows.see(batch)
+            reached.see(batch)
     known = list(fates)
     for each in known:
         landings.see(each)
