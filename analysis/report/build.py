@@ -52,7 +52,13 @@ def report(run: Run, found: Found, permission: Permission) -> Report:
     """The whole report.json of a run. Raises CheckError when the scenario demands nonsense."""
     judged = judged_of(run, found, permission)
     counts = judged.counts
-    happened = outcome(judged.judgements, judged.doubts, counts["acked"], judged.tried)
+    happened = outcome(
+        judged.judgements,
+        judged.doubts,
+        counts["acked"],
+        judged.tried,
+        counts["expired_unread"],
+    )
     demanded = bool(run.scenario.get("expect"))
     return Report(
         schema=SCHEMA,

@@ -45,7 +45,7 @@ def sentence(
         *_demands(judgements),
         *_gap_demands({**judged.gaps, **judged.numbers, **judged.levels}),
         "" if lost.convicts else data,
-        _deleted(judged.deleted) if lost.count or not judged.doubts else "",
+        _deleted(judged) if lost.count or not judged.doubts else "",
         *_others(judgements, facts, broken=False),
         _stopped("produce", "Writes", judged.windows, threshold_ms) if timed else "",
         _stopped("consume", "Reads", judged.windows, None),
@@ -127,11 +127,19 @@ def _of_acknowledged(judged: Judged, acked: int, after: str) -> str:
     return f"{data} was lost: {every} read back{after}."
 
 
-def _deleted(records: int) -> str:
+def _deleted(judged: Judged) -> str:
+    records, unread = judged.deleted, judged.counts.get("expired_unread", 0)
     if not records:
         return ""
     lie = "lies" if records == 1 else "lie"
-    return f"{_records(records)} {lie} below the log's start, where records may be deleted."
+    below = f"{_records(records)} {lie} below the log's start, where records may be deleted."
+    if not unread:
+        return below
+    was = "was" if unread == 1 else "were"
+    return (
+        f"{below} {unread:,} of these {was} deleted before any member of the consumer group was "
+        "given them, and the group has committed past them."
+    )
 
 
 def _of_loss(lost: Judgement, facts: Facts) -> str:

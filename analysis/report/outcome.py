@@ -83,10 +83,17 @@ def _error(name: str | None, timeout_ms: float) -> str:
 
 
 def outcome(
-    judgements: Mapping[str, Judgement], doubts: Sequence[str], acked: int, tried: str = ""
+    judgements: Mapping[str, Judgement],
+    doubts: Sequence[str],
+    acked: int,
+    tried: str = "",
+    unread: int = 0,
 ) -> Outcome:
-    """What happened to the data, whatever that means here; `tried`: see tried_words."""
+    """What happened to the data, whatever that means here; `tried`: see tried_words; `unread`:
+    records that were deleted before the consumer group was given them."""
     lost, others = judgements["lost"], dict(_others(judgements))
+    if unread and not doubts:
+        others["expired-unread"] = f"{unread:,} deleted before the group was given them"
     if _seen(lost):
         kind = "lost"
         data = f"{lost.count:,} of {count_of(acked, 'acknowledged record')} lost"

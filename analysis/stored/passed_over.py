@@ -1,4 +1,4 @@
-"""What a reset to the log's end passed over: auto.offset.reset=latest, as a member's client told it.
+"""What resets to the log's end passed over: auto.offset.reset=latest, as members' clients told it.
 
 poll 0 to 9    reset from 10 to the end    poll 60    =>  10 to 59 were passed over
 the same, and the log starts at 40 then               =>  of these, 40 to 59 were still in the log
@@ -9,7 +9,7 @@ nothing. Where it was given no record before it was moved again, nobody knows ho
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -49,6 +49,7 @@ ONCE: Final = {
     "experiment": (None, "All of {}."),
     "runs": (None, "{} runs each."),
     "undelivered": ("—", ""),
+    "expired": ("—", ""),
     "dirty": ("0", "All from clean commits."),
     "clean_lost": ("—", ""),
     "clean_duplicate": ("—", ""),

@@ -11,6 +11,7 @@ NAMES: Mapping[str, str] = {
     "acked": "acknowledged",
     "acked_isr_alone": "acknowledged by the leader alone",
     "acked_below_log_start": "acknowledged, below the log's start",
+    "expired_unread": "deleted before the group was given them",
     "acked_without_offset": "acknowledged without an offset",
     "indeterminate": "in doubt",
     "indeterminate_landed": "in doubt, landed",
@@ -29,6 +30,8 @@ MEANINGS: Mapping[str, str] = {
     "loss would take them; the first and the last second of that time are not counted",
     "acked_below_log_start": "of the acknowledged, deleted from the log's start before they were "
     "read back: neither found nor lost",
+    "expired_unread": "of these, committed past by the consumer group, and neither given to a "
+    "member nor processed: nobody will process them",
     "acked_without_offset": "acknowledged, but the cluster did not say where; looked for by value",
     "failed": "certainly not written, or aborted with their transaction",
     "aborted": "of the failed, those whose client aborted the transaction without an error, on "

@@ -14,6 +14,7 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from analysis.stored.settings import Settings
 from analysis.studies.cells.shares import calm_gaps_s, checked, counts
@@ -32,7 +33,7 @@ from harness.model.campaigns.worse import GAP_FACTOR
 from harness.model.kafka_text import kafka_text
 
 LOST, UNKNOWN, INVALID = "lost", "unknown", "invalid"
-UNDELIVERED = "undelivered"  # sends, in a run
+COUNTED = {"undelivered": "undelivered", "expired-unread": "expired_unread"}  # keys of a line
 GAPS = {"produce": "no ack for", "consume": "no read for"}
 
 
@@ -171,9 +172,9 @@ def by_cell(lines: Iterable[Line]) -> dict[str, list[Line]]:
 
 def _tests(both: Both) -> Iterator[Tested]:
     """Everything that is compared of a cell."""
-    for what in (*both.anomalies, UNDELIVERED, UNKNOWN, INVALID):
+    for what in (*both.anomalies, *COUNTED, UNKNOWN, INVALID):
         old, new = _share(both.old, what), _share(both.new, what)
-        if what == UNDELIVERED and not (old.runs and new.runs):
+        if what in COUNTED and not (old.runs and new.runs):
             continue  # older lines do not say it
         yield Tested(
             cell=both.cell,
@@ -204,9 +205,11 @@ def _share(lines: Sequence[Line], what: str) -> Share:
     verdicts = [line.get("verdict", UNKNOWN) for line in lines]
     if what in (UNKNOWN, INVALID):
         return Share(hits=verdicts.count(what), runs=len(lines))
-    seen = counts(checked(lines), what)
-    if what == UNDELIVERED:
-        seen = [line["undelivered"] for line in checked(lines) if "undelivered" in line]
+    if what in COUNTED:
+        told: Sequence[Mapping[str, Any]] = checked(lines)
+        seen = [line[COUNTED[what]] for line in told if COUNTED[what] in line]
+    else:
+        seen = counts(checked(lines), what)
     return Share(hits=sum(map(bool, seen)), runs=len(seen))
 
 

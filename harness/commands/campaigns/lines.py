@@ -91,6 +91,7 @@ def summary(cell: Cell | None, code: int, report: Report | None) -> Line:
         "indeterminate": counts.indeterminate,
         "failed": counts.failed,
         "undelivered": counts.undelivered,
+        "expired_unread": counts.expired_unread,
         "anomalies": {name: finding.count for name, finding in report.anomalies.items()},
         "forbidden": [
             name for name, finding in report.anomalies.items() if finding.judged.forbidden

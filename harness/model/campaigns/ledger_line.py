@@ -67,6 +67,7 @@ class Line(TypedDict, total=False):
     indeterminate: Count
     failed: Count
     undelivered: Count
+    expired_unread: Count
     anomalies: dict[str, Count]
     forbidden: list[str]
     lost_split: dict[str, Count]

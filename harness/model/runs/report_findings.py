@@ -28,6 +28,12 @@ class Counts(ReportPart):
         description="of the acknowledged, below the log's start and not found by the final read: "
         "they can neither be read back nor be called lost",
     )
+    expired_unread: StrictInt = Field(
+        default=0,
+        description="of `acked_below_log_start`, those that the consumer group has committed past "
+        "and that no member was given or processed: deleted before they came to it. Without those "
+        "that a reset to the log's end passed over while they were in the log, which are *skipped*",
+    )
     failed: StrictInt = Field(
         default=0, description="certainly not happened, or aborted with their transaction"
     )

@@ -19,6 +19,7 @@ COUNTS = {
     "acked-isr-alone": "acked_isr_alone",
     "redeliveries": "redeliveries",
     "undelivered": "undelivered",
+    "expired-unread": "expired_unread",
     "expelled-owners": "expelled",
     "kept-past-log-end": "kept_past_log_end",
     "lost-within-log-end": "lost_within_log_end",
@@ -29,7 +30,7 @@ SAMPLED = ("kept-past-log-end", "lost-within-log-end")  # of these, what samples
 QUANTILES = {"ack-p99-ms": "ack", "delivery-p99-ms": "delivery"}  # demand -> whose latency
 SHARES = ("error-share",)
 OF_READERS = ("redeliveries", "delivery-p99-ms")
-OF_GROUPS = ("process-gap-s", "expelled-owners")
+OF_GROUPS = ("process-gap-s", "expelled-owners", "expired-unread")
 WITHOUT_ACKS = {  # demand -> what nobody knows then
     "produce-gap-s": "nobody knows when writes stopped",
     "consume-gap-s": "nobody knows what there was to read",
@@ -38,6 +39,7 @@ WITHOUT_ACKS = {  # demand -> what nobody knows then
     "ack-p99-ms": "nothing is acknowledged",
     "error-share": "nobody knows which sends failed",
     "undelivered": "nobody knows which sends arrived",
+    "expired-unread": "nothing is acknowledged",
 }
 OTHERS = (*GAPS, *ISR_TIMES, *COUNTS, *QUANTILES, *SHARES)  # than anomalies
 _SIGNS = {  # the longer ones first

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import KafkaError, Producer
 
+from analysis.stored.passed_over import TO_END
 from harness.waiting import wait_until
 from tests.support.log_segments import of_ours
 from tests.support.mock_kafka import END_TXN, FETCH, TOPIC, MockKafka
@@ -95,7 +96,28 @@ def test_a_position_that_the_client_resets_is_an_event(start: Starter, kafka: Mo
     (reset,) = worker.events("reset")
     assert (reset["partition"], reset["position"]) == (0, 1)
     assert "BEGINNING" in reset["text"]
+    assert "log_start" not in reset
     assert [read["offset"] for read in worker.operations("read")] == [0, 0]
+
+
+def test_a_member_that_is_put_to_the_end_tells_where_the_log_starts(
+    start: Starter, kafka: MockKafka
+) -> None:
+    """What it passes over from there on is still in the log."""
+    config = {"auto.offset.reset": "latest"}
+    worker = start("group_consumer", kafka.bootstrap, group="g", config=config)
+    worker.go()
+    wait_until(
+        lambda: send(kafka, of_ours(7)) or worker.progress.reads >= 1,
+        timeout_s=LONG_S,
+        what="a record behind the end at which it began",
+    )
+    kafka.answer(FETCH, KafkaError.OFFSET_OUT_OF_RANGE)
+    wait_until(lambda: worker.events("reset"), timeout_s=LONG_S, what="its reset")
+    worker.stop()
+
+    (reset,) = worker.events("reset")
+    assert (TO_END in reset["text"], reset["log_start"]) == (True, 0)
 
 
 def test_an_idempotent_producer_tells_its_id(start: Starter, kafka: MockKafka) -> None:
