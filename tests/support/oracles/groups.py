@@ -28,26 +28,23 @@ class Group:
         done = Counter(_place(row) for row in life.processing if row["type"] == "ok")
         if any(often > 1 for often in done.values()):
             yield "reprocessed"
-        passed = self._is_past(life.there) or self._passed_at_once(life.there)
+        passed = self.went_past(life) or self._passed_at_once(life)
         if passed and all(row["type"] == "fail" for row in life.processing):
             yield "skipped"
 
     def went_past(self, life: Any) -> bool:
         """Whether a record that is in the log lies where the group has been."""
-        return self._is_past(min(life.final, default=None))
-
-    def _is_past(self, place: tuple[int, int] | None) -> bool:
-        if place is None:
+        if not life.final:
             return False
-        partition, offset = place
+        partition, offset = min(life.final)
         begin = self.first.get(partition)
         return begin is not None and begin <= offset < self.committed.get(partition, 0)
 
-    def _passed_at_once(self, place: tuple[int, int] | None) -> bool:
+    def _passed_at_once(self, life: Any) -> bool:
         """Whether it lies before the first that a group was given which began before it."""
-        if place is None or not self._from_start:
+        if not life.final or not self._from_start:
             return False
-        partition, offset = place
+        partition, offset = min(life.final)
         first = self.first.get(partition, offset + 1)
         return bool(offset < min(first, self.committed.get(partition, 0)))
 

@@ -48,7 +48,6 @@ class Case:
     # told).
     moves: Sequence[Row] = ()
     events: Sequence[Row] = ()  # what members were told: process, event, time, generation
-    passed_over: Sequence[Row] = ()  # by resets, in the log: partition, from_offset, to_offset
     from_start: bool = False  # the group is new, and begins at the log's start
     to_end: bool = False  # readers that lose their place go on at the end
     dense: bool = True  # only records take offsets
@@ -230,7 +229,6 @@ class Life:
         self.complete, self.log_start = end.get("complete", False), end.get("log_start") or 0
         self.acked = max((_place(a) for a in self.acks if a["offset"] is not None), default=None)
         self.stayed = {_place(a) for a in self.acks} & self.final
-        self.there = min(self.final, default=self._passed_over(case.passed_over))
         self.value = value
         self.fail_error = max((s["error"] for s in sends if s["type"] == "fail"), default=None)
         self.passed = (
@@ -264,13 +262,6 @@ class Life:
             yield "stale-read"
         if name := self._misplaced():
             yield name
-
-    def _passed_over(self, resets: Sequence[Row]) -> Place | None:
-        """Where it was in the log when a reset passed over it, if it was deleted later."""
-        partition, offset = self.acked or (None, self.log_start)
-        here = (row for row in resets if row["partition"] == partition)
-        over = any(row["from_offset"] <= offset < row["to_offset"] for row in here)
-        return self.acked if over and self.complete and offset < self.log_start else None
 
     def _misplaced(self) -> str | None:
         """How a value is not where its send or its ack said."""

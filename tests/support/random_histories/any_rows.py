@@ -29,13 +29,6 @@ MOVES = st.fixed_dictionaries(
         "position": st.sampled_from([None, 0, 0, 2]),
     }
 )
-OVER = st.fixed_dictionaries(
-    {
-        "partition": st.integers(0, PARTITIONS - 1),
-        "from_offset": st.integers(0, 2),
-        "to_offset": st.integers(1, 4),
-    }
-)
 LUCKY = {"send": ["ok", "ok", "fail", "info"], "lookup": ["ok", "fail"], **GROUP}
 UNLUCKY = {"send": ["ok", "info", "info", "info", "info", "info"], "lookup": ["fail"], **GROUP}
 ALONE = ("send", "send", "read", "lookup", "final-read", "final-read")
@@ -127,7 +120,6 @@ def chaos(draw: st.DrawFn) -> Case:
         dumps=draw(dumped()),
         moves=draw(st.lists(MOVES, max_size=3)),
         events=draw(st.lists(TOLD, min_size=4, max_size=8, unique_by=lambda told: told["time"])),
-        passed_over=draw(st.lists(OVER, max_size=2)),
         from_start=draw(st.booleans()),
         to_end=draw(st.booleans()),
         dense=draw(st.booleans()),

@@ -22,7 +22,7 @@ from tests.support.oracles.outputs import due
 NEVER_HERE = {"transforms": False}  # outputs are linked to what others sent: not screened
 FACTS = (
     *("alone", "causes", "circular", "corrupt", "deaths", "elections", "hanging", "moves"),
-    "states",
+    *("passed_over", "states"),
 )
 
 
@@ -73,7 +73,6 @@ def run_row(case: Case, number: int) -> Row:
         "dirty": case.dirty,
         "dumps": case.dumps,
         "moves": [_move(move) for move in case.moves],
-        "passed_over": case.passed_over,
         "outdated": group_life.outdated_rows(_told(case)),
         "from_start": case.from_start,
         "to_end": case.to_end,

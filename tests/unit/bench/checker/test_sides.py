@@ -20,6 +20,16 @@ from analysis.report.results import Results, results_of
 from analysis.stored.stored_run import Run, open_run
 from bench.checker import duckdb_side, histories
 from tests.support import story_runs
+from tests.support.histories import (
+    committed,
+    event,
+    fault,
+    final_read,
+    polled,
+    processed,
+    sent,
+    story,
+)
 
 OPERATIONS = 20_000
 
@@ -128,6 +138,34 @@ def test_both_find_the_same_windows_acks_work_and_lag(both):
 
 def test_both_draw_about_as_many_sends(both):
     assert math.isclose(len(both.ours.sends), len(both.theirs.tables["drawn"]), rel_tol=0.15)
+
+
+def test_both_find_what_a_reset_passed_over_and_what_was_deleted_before(spark, tmp_path):
+    """These histories have neither: of 1 to 4, 3 and 4 were in the log at the reset."""
+    text = "offset reset (at offset 1) to offset END"
+    told = {"partition": 0, "position": 1, "log_start": 3, "text": text}
+    passed = story(
+        *(sent(value, at=value, ms=10 * value) for value in range(6)),
+        *(polled(0, 0, ms=300), processed(0, 0, ms=310), committed(1, ms=320)),
+        fault("pause", "group-consumer", ms=330, for_ms=50, nodes=("group-consumer-0",)),
+        event("reset", process="group-consumer-0", ms=400, **told),
+        *(polled(5, 5, ms=500), processed(5, 5, ms=510), committed(6, ms=520)),
+        final_read(5, log_start=5),
+        commit="after",
+        history_format=2,
+        consumer={"auto.offset.reset": "latest"},
+    )
+    folder = story_runs.write_story(passed, tmp_path / "run", "told/passed")
+    (report,) = story_runs.checked([folder], started=spark)
+    facts = duckdb_side.facts_of(folder)
+
+    answers = duckdb_side.ask(folder, facts, tmp_path / "evidence")
+
+    assert report["anomalies"]["skipped"]["count"] == answers.counts["skipped"] == 2
+    landings = answers.tables["landings"][0]
+    assert report["counts"]["expired_unread"] == landings["expired_unread"] == 2
+    ours = pq.read_table(folder / "analysis" / "skipped.parquet")
+    assert rows_of(ours) == rows_of(ds.dataset(tmp_path / "evidence/anomaly=skipped").to_table())
 
 
 def rows_of(table: Any) -> Counter[tuple[Any, ...]]:
