@@ -45,7 +45,7 @@ from analysis.causes.kinds import (
 from analysis.causes.leaders.elections import leader_causes
 from analysis.causes.leaders.set_back import metadata_causes
 from analysis.causes.seen import Seen
-from analysis.stored.member_stops import DIED
+from analysis.stored.groups.member_stops import DIED
 
 
 def causes_of(seen: Seen) -> list[Cause]:

@@ -9,8 +9,8 @@ from analysis.causes.run_facts.configuration import Facts
 from analysis.causes.run_facts.faults import Happened
 from analysis.causes.run_facts.kafka import Kafka
 from analysis.causes.states import Partition
-from analysis.stored.member_stops import Stop
-from analysis.stored.passed_over import PassedOver
+from analysis.stored.groups.member_stops import Stop
+from analysis.stored.groups.passed_over import PassedOver
 from analysis.stored.settings import Settings
 
 

@@ -19,7 +19,7 @@ from analysis.stored.fact_rows import (
     RunRow,
     StateRow,
 )
-from analysis.stored.passed_over import RESET_LATE_NS, passed_over
+from analysis.stored.groups.passed_over import RESET_LATE_NS, passed_over
 from analysis.stored.replica_samples import looks_of
 from analysis.stored.settings import Settings, nanoseconds
 from analysis.stored.stored_run import CORRUPT, Run, final_ends, is_dense

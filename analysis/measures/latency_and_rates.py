@@ -45,7 +45,7 @@ from analysis.measures.fates import ABORTED, ABORTED_NAME, Fates, offset_of
 from analysis.stored.batches import NONE, Batch, Mask
 from analysis.stored.columns import Numbers
 from analysis.stored.fact_rows import RunRow
-from analysis.stored.passed_over import within
+from analysis.stored.groups.passed_over import within
 
 Row = dict[str, Any]
 UNITS_NS = (10**4, 10**5, 10**6, 10**7)  # what latencies are rounded to: each up to 10,000 of it

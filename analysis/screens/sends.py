@@ -21,7 +21,7 @@ from analysis.screens.values import Values, distinct
 from analysis.stored.batches import NONE, Batch
 from analysis.stored.columns import Numbers
 from analysis.stored.fact_rows import RunRow
-from analysis.stored.passed_over import within
+from analysis.stored.groups.passed_over import within
 from harness.history.record_format import SEQUENCE_BITS
 
 

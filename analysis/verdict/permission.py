@@ -36,8 +36,8 @@ from analysis.causes.seen import Seen
 from analysis.causes.states import partitions_of
 from analysis.checks.promise import Promise
 from analysis.stored.fact_rows import CauseRow
-from analysis.stored.member_stops import stops_of
-from analysis.stored.passed_over import passed_over
+from analysis.stored.groups.member_stops import stops_of
+from analysis.stored.groups.passed_over import passed_over
 from analysis.stored.settings import Settings
 from analysis.stored.stored_run import Run, read_ended
 from analysis.stored.transactions.settled import Settled

@@ -13,7 +13,7 @@ from analysis.causes.run_facts.faults import Happened
 from analysis.causes.run_facts.kafka import kafka_of
 from analysis.causes.seen import Seen
 from analysis.causes.states import partitions_of
-from analysis.stored.member_stops import Stop
+from analysis.stored.groups.member_stops import Stop
 from analysis.verdict.permission import Permission, facts_in, permission
 from tests.baseline.cells import BROKERS, ELSEWHERE, Case, Configuration, Row, run_of
 from tests.support.permitting import Record, permits

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import KafkaError, Producer
 
-from analysis.stored.passed_over import TO_END
+from analysis.stored.groups.passed_over import TO_END
 from harness.waiting import wait_until
 from tests.support.log_segments import of_ours
 from tests.support.mock_kafka import END_TXN, FETCH, TOPIC, MockKafka
@@ -107,11 +107,12 @@ def test_a_member_that_is_put_to_the_end_tells_where_the_log_starts(
     config = {"auto.offset.reset": "latest"}
     worker = start("group_consumer", kafka.bootstrap, group="g", config=config)
     worker.go()
-    wait_until(
-        lambda: send(kafka, of_ours(7)) or worker.progress.reads >= 1,
-        timeout_s=LONG_S,
-        what="a record behind the end at which it began",
-    )
+
+    def is_given_one_more() -> bool:
+        send(kafka, of_ours(7))
+        return worker.progress.reads >= 1
+
+    wait_until(is_given_one_more, timeout_s=LONG_S, what="a record behind where it began")
     kafka.answer(FETCH, KafkaError.OFFSET_OUT_OF_RANGE)
     wait_until(lambda: worker.events("reset"), timeout_s=LONG_S, what="its reset")
     worker.stop()

@@ -147,7 +147,7 @@ def test_both_find_what_a_reset_passed_over_and_what_was_deleted_before(spark, t
     passed = story(
         *(sent(value, at=value, ms=10 * value) for value in range(6)),
         *(polled(0, 0, ms=300), processed(0, 0, ms=310), committed(1, ms=320)),
-        fault("pause", "group-consumer", ms=330, for_ms=50, nodes=("group-consumer-0",)),
+        fault("pause", "group-consumer", ms=200, for_ms=150, nodes=("group-consumer-0",)),
         event("reset", process="group-consumer-0", ms=400, **told),
         *(polled(5, 5, ms=500), processed(5, 5, ms=510), committed(6, ms=520)),
         final_read(5, log_start=5),

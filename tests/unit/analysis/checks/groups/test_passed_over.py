@@ -1,6 +1,4 @@
-"""What a group passes over when its place is no longer in the log: by a told reset to the log's end,
-or since it was deleted.
-"""
+"""What a group passes over whose place is no longer in the log: by a reset, or as it is deleted."""
 
 from __future__ import annotations
 

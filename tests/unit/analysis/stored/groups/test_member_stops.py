@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.stored.member_stops import Stop, stops_of
+from analysis.stored.groups.member_stops import Stop, stops_of
 from tests.support.histories import ns_of
 from tests.support.stored_runs import event, run_of
 

@@ -1,0 +1,1 @@
+"""A consumer group in a stored run: when its members stopped, and what their resets passed over."""
