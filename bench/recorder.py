@@ -46,6 +46,7 @@ LEAST, LEAST_UP_TO = 0.94, 100_000.0  # of a bare loop, and up to which rate
 UNBOUNDED = 10_000_000.0  # more than any loop reaches
 OPERATIONS = 300_000
 TOPIC = "bench"
+VALUE_BYTES = 100
 CLIENT: dict[str, Any] = {
     "acks": "all",
     "retries": 2147483647,
@@ -131,7 +132,7 @@ class BareSender(Sender):
         """Begin the next send."""
         value = self._session.counts.sends
         self._session.counts.sends = value + 1
-        self._produce(TOPIC, (b"%d" % value).ljust(self._width), None, partition, _delivered)
+        self._produce(TOPIC, (b"%d" % value).ljust(VALUE_BYTES), None, partition, _delivered)
         return value
 
 

@@ -13,6 +13,7 @@ from harness.history.record_format import FAIL, INFO, NOTHING, OK, SEND, value_o
 from workloads.client import payload
 from workloads.client.errors import NO_ACK, NO_ACK_NAME, SendRules
 from workloads.client.make import make_producer, queue_limits
+from workloads.client.records import key_of, length_of
 from workloads.worker import Session
 
 QUEUE_FULL = KafkaError(KafkaError._QUEUE_FULL)
@@ -38,7 +39,7 @@ class Sender:
         self._observe = observe
         self._invoke, self._complete = session.recorder.invoke, session.recorder.complete
         self._first_value = value_of(spec.index, 0)
-        self._topic, self._width = spec.topic, spec.value_bytes
+        self._topic, self._key_of, self._length_of = spec.topic, key_of(spec), length_of(spec)
         self._offsets = AckedOffsets() if self._rules.idempotent else None
         self._has_id = not self._rules.idempotent
         self._has_sequence = self._rules.idempotent
@@ -57,7 +58,7 @@ class Sender:
         spec = self._session.spec
         self.producer = make_producer(
             spec.config,
-            queue_limits(spec.rate, spec.longest_outage_s, spec.value_bytes),
+            queue_limits(spec.rate, spec.longest_outage_s, max(high for _, high in spec.sizes)),
             on_error=self._on_error,
             on_statistics=self._statistics if self._has_sequence else None,
         )
@@ -76,11 +77,12 @@ class Sender:
         value = self._first_value + counts.sends
         operation = self._invoke(SEND, partition, value, intended_ns, start_ns)
         counts.sends += 1
+        key, transaction = self._key_of and self._key_of(value), self._recorder.transaction
         try:
             self._produce(
                 self._topic,
-                payload.of(value, intended_ns, self._recorder.transaction, self._width),
-                None,
+                payload.of(value, intended_ns, transaction, self._length_of(value), key),
+                key,
                 partition,
                 partial(self._report, operation),
             )

@@ -15,6 +15,7 @@ from harness.cluster.nodes import Node, brokers
 from harness.cluster.view.coordinators import Coordinated
 from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import Scenario
+from harness.model.sections.workload import sizes_of
 from harness.model.worker_kinds import (
     FINAL_READ,
     FIRST_OUTPUT,
@@ -25,6 +26,7 @@ from harness.model.worker_kinds import (
 )
 
 Spec = dict[str, Any]
+_NOT_A_WORKERS = {"kind", "producer", "consumer", "dies", "value_bytes"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +69,8 @@ class Specs:
             "config": {**config, "bootstrap.servers": bootstrap},
             "flush_s": flush_s(self.scenario),
             "limit_s": limit_s,
-            **work.model_dump(mode="json", exclude={"kind", "producer", "consumer", "dies"}),
+            **work.model_dump(mode="json", exclude=_NOT_A_WORKERS),
+            "sizes": sizes_of(work.value_bytes),
         }
         if kind.sends:
             spec["index"] = index if kind.drives else FIRST_OUTPUT + index
