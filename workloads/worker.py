@@ -76,6 +76,8 @@ class Spec:
     keys: int | str = "none"  # how many there are, or of which kind (workloads/client/records.py)
     partitioner: str = "ours"
     rate: float = 1000.0  # sends/s
+    when_full: str = "fail"  # the queue: or "wait", for at most so long
+    max_block_ms: int = 60_000
     longest_outage_s: float = 30.0
     transaction_sends: int = 100  # with a transactional.id only, as the next
     transaction_abort_every: int = 0  # transactions; 0: none is aborted on purpose

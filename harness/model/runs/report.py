@@ -21,6 +21,7 @@ from harness.model.runs import json_text
 from harness.model.runs.report_course import (
     Cycles,
     FaultTold,
+    HeldBack,
     LongestWindows,
     Number,
     Rebalances,
@@ -284,6 +285,12 @@ class Report(ReportPart):
         default=None,
         description="where a consumer group was at work, as its members were told (histories of "
         "format 2); missing otherwise",
+    )
+    held_back: HeldBack | None = Field(
+        default=None,
+        description='where sends wait for room in a full queue (`workload.when_full = "wait"`): '
+        "for how long they did; missing otherwise. Due times stay, so latencies and outages count "
+        "it",
     )
     stable_lag: StableLag | None = Field(
         default=None,

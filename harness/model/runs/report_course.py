@@ -234,6 +234,14 @@ class Rebalances(ReportPart):
     )
 
 
+class HeldBack(ReportPart):
+    """Sends that waited for room in their client's queue, and all that was due meanwhile."""
+
+    stretches: StrictInt = Field(description="how often; less than a second apart they are one")
+    total_s: Number = Field(description="how long in all, over all workers")
+    longest_s: Number = Field(description="the longest")
+
+
 class StableLag(ReportPart):
     """How far the last stable offset was behind."""
 

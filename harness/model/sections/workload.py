@@ -137,6 +137,23 @@ class WorkloadPart(Part):
             examples=["java"],
         ),
     ] = "ours"
+    when_full: Annotated[
+        Literal["fail", "wait"],
+        Field(
+            description="what a send does when the producer's queue is full: it fails at once, as "
+            "in librdkafka, or waits for room, as in Java; unset, it waits where a Java "
+            "producer's file is brought",
+            examples=["wait"],
+        ),
+    ] = "fail"
+    max_block_ms: Annotated[
+        ZeroOrMore,
+        Field(
+            description='with `when_full = "wait"`: how long a send waits before it fails, as '
+            "Java's `max.block.ms`",
+            examples=[5000],
+        ),
+    ] = 60_000
     longest_outage_s: Annotated[
         Length,
         Field(

@@ -97,7 +97,9 @@ class Specs:
 
 def flush_s(scenario: Scenario) -> float:
     """How long a send may take, so that the end of each is seen."""
-    return float(scenario.workload.producer.get("message.timeout.ms", 30000)) / 1000 + 5
+    work = scenario.workload
+    waits_ms = work.max_block_ms if work.when_full == "wait" else 0
+    return (float(work.producer.get("message.timeout.ms", 30000)) + waits_ms) / 1000 + 5
 
 
 def group_of(folder: RunFolder) -> str:
