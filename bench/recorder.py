@@ -37,6 +37,7 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from harness.history.record_format import NOTHING, OK, SEND
 from harness.history.recorder import Recorder
+from workloads.client.records import Partitions
 from workloads.client.sends import Sender
 from workloads.producer import Schedule
 from workloads.worker import Session, Spec
@@ -119,7 +120,7 @@ def loop(kind: type[Sender], rate: float, seconds: float) -> tuple[float, float]
         sender.producer.list_topics(TOPIC, timeout=10)
         running.begin()
         begin, before_s = time.perf_counter(), time.process_time()
-        Schedule(running, sender).run()
+        Schedule(running, sender, Partitions(running.spec)).run()
         sender.producer.flush()
         took_s, sends = time.perf_counter() - begin, running.counts.sends
         return sends / took_s, 1e6 * (time.process_time() - before_s) / max(1, sends)

@@ -2,13 +2,14 @@
 
 Partitions are assigned, not subscribed, from the log's end at the start: no group, no rebalance, no
 commits. When the log was cut it goes back (see `make_consumer`): it may read an offset twice, but
-skips nothing.
+skips nothing. Partitions that are added are read from their begin (`use_added_partitions`).
 """
 
 from __future__ import annotations
 
 import time
 
+from workloads.client.records import Partitions
 from workloads.client.tail import Tail
 from workloads.worker import Session, leave, main
 
@@ -22,9 +23,11 @@ def tail(session: Session) -> None:
     reader.assign_at_end()
     if not session.await_go(lambda: reader.poll(0)):
         return
-    while not session.over():
-        reader.poll(0.05)
-        session.publish(time.monotonic_ns())
+    with Partitions(session.spec) as partitions:
+        while not session.over():
+            reader.poll(0.05)
+            reader.take_up(partitions.count)
+            session.publish(time.monotonic_ns())
     reader.close()
 
 

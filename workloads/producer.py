@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import time
 
-from workloads.client.records import partition_of
+from workloads.client.records import Partitions, partition_of
 from workloads.client.sends import Sender
 from workloads.client.transactions import Transactions, sender_of
 from workloads.worker import Session, leave, main
@@ -31,17 +31,20 @@ def stream(session: Session) -> None:
     session.connect(sender.producer, sender.ready)
     if not session.await_go(lambda: sender.poll(0)):
         return
-    Schedule(session, sender).run()
-    sender.flush()
+    with Partitions(session.spec, lambda: sender.producer) as partitions:
+        Schedule(session, sender, partitions).run()
+        sender.flush()
 
 
 class Schedule:
     """The due times of sends."""
 
-    def __init__(self, session: Session, sender: Sender | Transactions) -> None:
+    def __init__(
+        self, session: Session, sender: Sender | Transactions, partitions: Partitions
+    ) -> None:
         self._session, self._sender = session, sender
         self._period_ns = 1e9 / session.spec.rate
-        self._partition_of = partition_of(session.spec)
+        self._partition_of = partition_of(session.spec, partitions)
         self._begin_ns = time.monotonic_ns()
 
     def run(self) -> None:

@@ -83,6 +83,9 @@ class Spec:
     transaction_abort_every: int = 0  # transactions; 0: none is aborted on purpose
     transaction_abort_share: float = 0.0  # and at random, by seed and process
     seed: int = 0  # the run's
+    refusals_stand: bool = False  # nothing in the run changes what brokers refuse
+    largest_batch: int = 0  # bytes that the topic takes; 0: not known
+    use_added_partitions: bool = False
     private: bool = False  # further settings come on stdin, and are never written down
 
     @classmethod
@@ -135,6 +138,7 @@ class Counts:
     info: int = 0
     reads: int = 0
     errors: int = 0
+    refusal: int = 0  # the code by which the last send without an ack was refused; 0: otherwise
     last_ack_ns: int = 0
 
     @property
@@ -236,7 +240,7 @@ class Session:
         page, counts = self.progress, self.counts
         page.sends, page.acked, page.failed = counts.sends, counts.acked, counts.failed
         page.info, page.reads, page.errors = counts.info, counts.reads, counts.errors
-        page.last_ack_ns = counts.last_ack_ns
+        page.last_ack_ns, page.refusal = counts.last_ack_ns, counts.refusal
 
     def client_error(self, error: KafkaError) -> None:
         """Record an error that a client reported by itself: a result, not a failure of ours."""

@@ -17,6 +17,7 @@ import time
 
 from harness.history.record_format import FAIL, LOOKUP, NOTHING, OK
 from workloads.client import records
+from workloads.client.records import Partitions
 from workloads.client.tail import Tail
 from workloads.client.transactions import sender_of
 from workloads.worker import Session, leave, main
@@ -50,7 +51,7 @@ class Rounds:
         reader.assign_at_end()
         if not session.await_go(self._serve):
             return
-        partition_of = records.partition_of(session.spec)
+        partition_of = records.partition_of(session.spec, Partitions(session.spec))
         while session.counts.sends < session.spec.rounds and self._may_go_on():
             self._round(partition_of(session.counts.sends))
             session.publish(time.monotonic_ns())

@@ -131,22 +131,29 @@ def availability(run: Run, windows: Sequence[WindowRow], acks: str) -> Availabil
     cluster = Cluster(
         happened=happened,
         kafka=kafka,
-        partitions=partitions_of(run.views, run.blind, int(topic["partitions"])),
+        partitions=partitions_of(run.views, run.blind, run.partitions),
         server=server,
         acks=acks,
         min_isr=kafka.min_isr(server, topic["config"]),
         load_end_ns=run.load_end_ns,
     )
-    return _worst([_after(gap, cluster) for gap in last_gaps(windows, faults)], cluster)
+    gaps = _gaps_during(windows, faults)
+    answers = [_after(gap, cluster) for gap in last_gaps(windows, faults)]
+    return _worst(answers, cluster, [(w["end_ns"] - w["start_ns"]) / 1e9 for w in gaps])
+
+
+def _gaps_during(windows: Sequence[WindowRow], faults: Sequence[Fault]) -> list[WindowRow]:
+    """The stretches without acks in which a fault was in force."""
+    mine = [window for window in windows if window["kind"] == "produce"]
+    return [window for window in mine if any(_in_force(fault, window) for fault in faults)]
 
 
 def last_gaps(windows: Sequence[WindowRow], faults: Sequence[Fault]) -> list[Gap]:
     """The last gap of each partition that has one."""
     last: dict[int, Gap] = {}
-    for window in sorted(windows, key=lambda row: row["start_ns"]):
+    for window in sorted(_gaps_during(windows, faults), key=lambda row: row["start_ns"]):
         during = [fault for fault in faults if _in_force(fault, window)]
-        if window["kind"] == "produce" and during:
-            last[window["partition"]] = Gap(window=window, faults=during)
+        last[window["partition"]] = Gap(window=window, faults=during)
     return list(last.values())
 
 
@@ -166,15 +173,24 @@ def _disturbs(fault: Fault, happened: Happened, plan: Sequence[Row]) -> bool:
     return bool(fault["nodes"]) and not observes and not (effects and effects.clients_only)
 
 
-def _worst(answers: Sequence[Availability], cluster: Cluster) -> Availability:
-    """All partitions' together."""
+def _worst(
+    answers: Sequence[Availability], cluster: Cluster, gaps_s: Sequence[float]
+) -> Availability:
+    """All partitions' together; with the lengths of all their gaps."""
     stopped = [each for each in answers if each.value is False]
     if stopped:
         of = len(cluster.partitions)
         where = "" if len(stopped) == of else f"in {len(stopped)} of {of} partitions "
         return Availability(value=False, words=f"no write accepted {where}{stopped[0].words}")
     unknown = [each for each in answers if each.value is None]
-    return unknown[0] if unknown else Availability(value=True, words="stayed available")
+    if unknown:
+        return unknown[0]
+    if not gaps_s:
+        return Availability(value=True, words="stayed available")
+    which = (
+        f"a gap of {gaps_s[0]:.1f} s" if len(gaps_s) == 1 else f"gaps of up to {max(gaps_s):.1f} s"
+    )
+    return Availability(value=True, words=f"available after {which}")
 
 
 def _after(gap: Gap, cluster: Cluster) -> Availability:

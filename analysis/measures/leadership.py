@@ -108,7 +108,7 @@ def acked_unseen(run: Run) -> int:
     ]
     first = [
         min((v["time_ns"] for v in run.views if v["partition"] == number), default=_EVER_NS)
-        for number in range(int(run.scenario["topic"]["partitions"]))
+        for number in range(run.partitions)
     ]
     if not dark and max(first) <= run.load_start_ns:
         return 0
@@ -138,7 +138,7 @@ def leadership(run: Run, counted: Iterable[AcksRow]) -> list[report_course.Stret
         in_force(run),
         counted,
         bounds_ns=(run.load_start_ns, run.load_end_ns),
-        partitions=int(run.scenario["topic"]["partitions"]),
+        partitions=run.partitions,
     )
     return [_in_report(stretch, run, brokers) for stretch in merged(pieces)]
 

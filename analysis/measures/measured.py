@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from analysis.measures.consumer_lag import PositionRow, Positions
+from analysis.measures.consumer_lag import AfterFaults, AfterFaultsRow, PositionRow, Positions
 from analysis.measures.drawn_sends import Limits, SendRow, drawn, limits
 from analysis.measures.fates import Fates
-from analysis.measures.group_after_faults import AfterFaultsRow, GroupAfterFaults
 from analysis.measures.latency_and_rates import (
     QUANTILES,
     Counts,
@@ -64,7 +63,7 @@ def measured(
     became of its values, those of one partition at once."""
     counts, acks, work = Counts(facts), Acks(facts), WorkDone(facts)
     positions, redeliveries, windows = Positions(facts), Redeliveries(operations), Windows(facts)
-    errors, after = SendErrors(), GroupAfterFaults(facts)
+    errors, after = SendErrors(), AfterFaults(facts)
     measures: list[Measure] = [counts, acks, work, positions, redeliveries, windows, errors, after]
     sent = []
     for file in files:

@@ -40,11 +40,10 @@ from harness.model.runs.report import (
     GapDemand,
     LevelDemand,
     PartitionRead,
-    Rates,
     Report,
     RunTold,
 )
-from harness.model.runs.report_course import LongestWindows
+from harness.model.runs.report_course import LongestWindows, Rates
 from harness.model.runs.report_findings import Counts, Example, Finding, Stories
 
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from analysis.anomalies import BY_NAME
 from analysis.checks.transactions.cycles import Cycles
-from analysis.measures.consumer_lag import LagRow
-from analysis.measures.group_after_faults import AfterFaultsRow
+from analysis.measures.consumer_lag import AfterFaultsRow, LagRow
 from analysis.measures.latency_and_rates import ErrorRow
 from analysis.measures.leadership import AcksRow
 from analysis.measures.windows import WindowRow

@@ -13,6 +13,7 @@ from analysis.measures.cap import Availability, availability
 from analysis.measures.latency_and_rates import QUANTILES
 from analysis.measures.rebalances import rebalances
 from analysis.measures.replication import replication
+from analysis.measures.windows import WindowRow
 from analysis.report import outages
 from analysis.report.causes import kinds_at_work
 from analysis.report.found import AnomalyFinding, Found
@@ -74,10 +75,9 @@ class Judged:
 def judged_of(run: Run, found: Found, permission: Permission) -> Judged:
     """Everything that was decided about a run. Raises CheckError as `report` does."""
     demands = _demands(run, found)
-    # Without acks nobody knows which sends arrived.
-    without = {"undelivered": 0} if permission.facts.acks == "0" else {}
-    counts = {**found.counts, **without}
     facts = permission.facts
+    # Without acks nobody knows which sends arrived.
+    counts = {**found.counts, **({"undelivered": 0} if facts.acks == "0" else {})}
     tallies = {name: _tally(found.findings[name], permission) for name in NAMES}
     unsure = Unsure(
         doubts=doubts(run, found.counts, tallies["unseen"].count, found.work),
@@ -91,10 +91,7 @@ def judged_of(run: Run, found: Found, permission: Permission) -> Judged:
     judgements = past_the_end(judgements, run, found.findings["phantom"].split["never_sent"])
     elsewhere = misplaced_count(run.record) if "misplaced-replicas" in demands else None
     _refuse_unjudged(run, demands, judgements, facts, placed=elsewhere is not None)
-    # Without acks it is not known whether writes stopped.
-    rows = [row for row in found.windows if facts.acks != "0" or row["kind"] != "produce"]
-    if BEGINS in facts.untold:
-        rows = []
+    rows = _known_windows(found, facts)
     windows = outages.windows(rows, run)
     followed = replication(run, found.counts, tallies["lost"].count)
     untimed = tuple(unmeasured_windows(facts.untold).values())
@@ -110,8 +107,7 @@ def judged_of(run: Run, found: Found, permission: Permission) -> Judged:
         "expelled": regrouped.expelled.count if regrouped else 0,
         "misplaced": elsewhere,
     }
-    numbers = judge_counts(counted, demands, unsure)
-    numbers = unproved(numbers, damage)
+    numbers = unproved(judge_counts(counted, demands, unsure), damage)
     latency = latencies(found, facts)
     levels = unproved(judge_levels(found.counts, latency, demands, unsure.doubts), damage)
     errors = _errors(run, found)
@@ -136,6 +132,13 @@ def judged_of(run: Run, found: Found, permission: Permission) -> Judged:
         defaults_of=run.defaults_of,
         without_digests=run.without_digests,
     )
+
+
+def _known_windows(found: Found, facts: Facts) -> list[WindowRow]:
+    """Those that the history can show: without acks it is not known whether writes stopped."""
+    if BEGINS in facts.untold:
+        return []
+    return [row for row in found.windows if facts.acks != "0" or row["kind"] != "produce"]
 
 
 def _demands(run: Run, found: Found) -> dict[str, Demand]:

@@ -2,7 +2,7 @@
 
     outcome   8 of 10,000 acknowledged records lost           what happened to the data
     verdict   valid: as this configuration promises           what that means here
-    CAP       stayed available, lost 8 acknowledged records: AP
+    CAP       available after a gap of 3.1 s, lost 8 acknowledged records
 
 The outcome knows no promise: the same loss has the same words whether it is permitted, demanded or
 forbidden. Where sends are undelivered it begins with what was tried. `data` is its kind: `lost`;
@@ -34,6 +34,10 @@ ERROR_WORDS = {  # errors of librdkafka's; others by their names
     "_QUEUE_FULL": "the client's queue was full",
     "_PURGE_QUEUE": "given up by the client",
     "_PURGE_INFLIGHT": "given up by the client",
+    "_TRANSPORT": "the connection broke",
+    "_UNKNOWN_TOPIC": "the topic was not known",
+    "_UNKNOWN_PARTITION": "the partition was not known",
+    "_FATAL": "after the client's fatal error",
     "MSG_SIZE_TOO_LARGE": "too large",
     None: "without an answer",
 }
@@ -155,9 +159,8 @@ def _label(available: bool | None, consistent: bool | None) -> str:
 def _cap_words(available: Availability, consistent: bool | None, gone: str) -> str:
     if available.value is None or consistent is None:
         return f"cannot be told: {available.words}" if available.words else ""
-    label = _label(available.value, consistent) or "neither A nor C"
     first, second = (available.words, gone) if available.value else (gone, available.words)
-    return f"{first}, {second}: {label}"
+    return f"{first}, {second}"
 
 
 def _gone(anomaly: str, count: int) -> str:

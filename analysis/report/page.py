@@ -244,16 +244,19 @@ def _window_tile(report: Report, kind: str, name: str, happened: int) -> dict[st
             "tone": "doubt",
         }
     threshold = wording.milliseconds(report.threshold_ms)
-    note = f"no acknowledged record waited {threshold} or longer to be read"
-    if kind != "consume":
-        note = f"no stretch of {threshold} or more"
+    note = f"no stretch of {threshold} or more"
+    if kind == "consume":
+        stopped = any(window.kind == "produce" for window in report.windows)
+        note = f"no acknowledged record waited {threshold} or longer to be read" + (
+            "; while writes stopped there was nothing to read" if stopped else ""
+        )
     return {"name": name, "value": f"< {threshold}", "note": note, "tone": "quiet"}
 
 
 def _unmeasured(report: Report, kind: str) -> str:
     """Why there was nothing of which an outage could be seen."""
     if not report.counts.acked:
-        return "nothing was acknowledged" + ("" if kind == "produce" else ", so nothing was due")
+        return "nothing was acknowledged" + ("" if kind == "produce" else ": nothing to read")
     return "no consumer that follows the log was given anything"
 
 

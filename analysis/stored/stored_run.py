@@ -118,6 +118,11 @@ class Run:
         return settings
 
     @property
+    def partitions(self) -> int:
+        """How many partitions of the topic its workers used, those included that were added."""
+        return partitions_used(self.record, self.faults)
+
+    @property
     def grouped(self) -> bool:
         """Whether a consumer group was at work beside the consumers that follow the log."""
         return asks_for_members(self.scenario["workload"])
@@ -193,12 +198,12 @@ def open_run(path: Path) -> Run:
     record = read_record(path)
     stored = tables_of(path, record)
     findings = cast("tuple[Finding, ...]", stored.small("findings"))
-    footers = stored.operations(int(record["scenario"]["topic"]["partitions"]), findings)
+    faults = cast("tuple[Fault, ...]", stored.small("faults"))
+    footers = stored.operations(partitions_used(record, faults), findings)
     files = {process: path / OPERATIONS / f"{process}.parquet" for process in footers}
     events = stored.events(files, findings)
     start_ns, end_ns = load_bounds(record, list(footers.values()))
     watched = record["scenario"]["check"].get("watermarks", False)
-    faults = cast("tuple[Fault, ...]", stored.small("faults"))
     blind = cast("tuple[Blind, ...]", stored.small("blind"))
     views = stored.views(faults, blind)
     return Run(
@@ -224,6 +229,19 @@ def open_run(path: Path) -> Run:
         history_format=_format(footers.values()),
         without_digests=stored.seal is not None and stored.seal.version == 1,
     )
+
+
+def partitions_used(record: Mapping[str, Any], faults: Sequence[Fault]) -> int:
+    """How many partitions a run's workers used; those that faults added where run.json says so."""
+    scenario = record["scenario"]
+    used = scenario["workload"].get("use_added_partitions")
+    return int(scenario["topic"]["partitions"]) + (added_partitions(record, faults) if used else 0)
+
+
+def added_partitions(record: Mapping[str, Any], faults: Sequence[Fault]) -> int:
+    """How many partitions faults added to a run's topic."""
+    adds = {s["step"]: (s.get("effects") or {}).get("adds_partitions", 0) for s in record["plan"]}
+    return sum(adds.get(fault["step"], 0) for fault in faults if fault["nodes"])
 
 
 def is_fenced(event: Event) -> bool:
@@ -255,7 +273,7 @@ def final_ends(run: Run) -> list[FinalEnd]:
         *(damage.process for damage in run.damage),
     }
     rows = list[FinalEnd]()
-    for partition in range(int(run.scenario["topic"]["partitions"])):
+    for partition in range(run.partitions):
         passes = [end for end in run.ends if end["partition"] == partition]
         complete = [end for end in passes if end["complete"] and end["process"] not in wrong]
         best = max(complete or passes, key=lambda end: end["log_start"] or 0, default=None)

@@ -78,7 +78,7 @@ def undumped(run: Run) -> list[str]:
     wanted = int(topic["replication_factor"])
     brokers = sorted(name for name, node in run.nodes.items() if node["role"] == "broker")
     reasons = []
-    for partition in range(int(topic["partitions"])):
+    for partition in range(run.partitions):
         known = {
             dump["name"]
             for dump in run.dumps

@@ -147,7 +147,7 @@ def _seen(run: Run, happened: Happened, kafka: Kafka, facts: Facts) -> Seen:
         partitions=partitions_of(
             run.views,
             run.blind,
-            int(topic["partitions"]),
+            run.partitions,
             kafka.eligible_below(server, topic, happened.settings()),
         ),
         brokers=tuple(sorted(brokers)),

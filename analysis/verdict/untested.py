@@ -25,9 +25,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from analysis.measures.group_after_faults import AfterFaultsRow
+from analysis.measures.consumer_lag import AfterFaultsRow
 from analysis.measures.work_done import Work
-from analysis.stored.stored_run import Run, is_fenced
+from analysis.stored.stored_run import Run, added_partitions, is_fenced
 from analysis.verdict.own_time import line_of
 from harness.history.tables import partitions_named
 from harness.model.sections.expect import ALONE, OF_GROUPS
@@ -85,8 +85,8 @@ def sends_unknown(counts: Mapping[str, int]) -> int:
 
 
 def _unused_partitions(run: Run) -> str:
-    added = any(fault["verb"] == "add-partitions" and fault["nodes"] for fault in run.faults)
-    if not added or run.scenario["workload"].get("use_added_partitions"):
+    used = run.scenario["workload"].get("use_added_partitions")
+    if used or not added_partitions(run.record, run.faults):
         return ""
     return "partitions were added and no worker used them: set workload.use_added_partitions = true"
 

@@ -7,7 +7,6 @@ library only: workers import this module.
 from __future__ import annotations
 
 import mmap
-import struct
 from pathlib import Path
 
 
@@ -31,13 +30,16 @@ class Progress:
     """A page of counters that a worker writes and the harness reads, shared through a file.
 
     `allowed` goes the other way: the number of sends that the harness lets the worker begin, -1 for
-    no limit. Each counter is one aligned 8-byte store; two counters may be read a moment apart.
+    no limit. `refusal` is the code by which a broker refused for what it is the last send that got
+    no ack; 0: that ended otherwise. Each counter is one aligned 8-byte store; two counters may be
+    read a moment apart.
     """
 
-    CELLS = 9
+    CELLS = 10
     sends, acked, failed, info = _Cell(0), _Cell(1), _Cell(2), _Cell(3)
     reads, last_ack_ns, state, errors = _Cell(4), _Cell(5), _Cell(6), _Cell(7)
     allowed = _Cell(8)
+    refusal = _Cell(9)
 
     def __init__(self, path: Path) -> None:
         with path.open("r+b") as file:
@@ -48,8 +50,10 @@ class Progress:
     def create(cls, directory: Path, process: str) -> Progress:
         """A fresh page: all zero, no limit."""
         path = directory / f"{process}.progress"
-        path.write_bytes(struct.pack(f"={cls.CELLS}q", *[0] * (cls.CELLS - 1), -1))
-        return cls(path)
+        path.write_bytes(bytes(8 * cls.CELLS))
+        page = cls(path)
+        page.allow(None)
+        return page
 
     @classmethod
     def open(cls, directory: Path, process: str) -> Progress:

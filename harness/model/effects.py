@@ -14,9 +14,9 @@ plan keeps them, so that a stored run is judged by what was known when it was ma
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 # Whether another broker may lead because of it: no; only where that is seen, since brokers and
 # ensemble hear each other as ever; where it hits a leader, or half of the ensemble; whoever is hit.
@@ -40,6 +40,8 @@ class Effects(BaseModel):
     clients_only: bool = False  # it touches workers, no node of the cluster
     skews_clock_s: float = 0.0  # by so much a node's wall clock is ahead; negative: behind
     topic_settings: dict[str, str] = {}  # of the run's topic, in force from then on
+    may_change_settings: bool = False  # of whatever brokers go by
+    adds_partitions: Annotated[int, Field(ge=0, le=100)] = 0  # to the run's topic
 
     @property
     def moves_leaders(self) -> bool:

@@ -56,10 +56,10 @@ def longest_open_s(scenario: Scenario) -> float:
 
 def _stable(running: Running, *, though_open: bool = False) -> Callable[[], bool]:
     """A condition that holds once the log ends have not moved for some looks."""
-    topic, ends = running.scenario.topic, list[object]()
+    name, ends = running.scenario.topic.name, list[object]()
 
     def stable() -> bool:
-        ends_now = running.admin.log_ends(topic.name, topic.partitions, though_open=though_open)
+        ends_now = running.admin.log_ends(name, running.view.partitions, though_open=though_open)
         ends.append(ends_now)
         newest = ends[-STABLE_LOOKS:]
         return len(newest) == STABLE_LOOKS and None not in newest and len(set(newest)) == 1
@@ -70,7 +70,9 @@ def _stable(running: Running, *, though_open: bool = False) -> Callable[[], bool
 def final_read(load: Load) -> None:
     """Read every partition from log start to log end with a fresh consumer."""
     running, run = load.running, load.running.run
-    reader = load.start(FINAL_READ, load.specs.of_final_read(run.deadline.within()))
+    reader = load.start(
+        FINAL_READ, load.specs.of_final_read(run.deadline.within(), running.view.partitions)
+    )
     run.wait(reader.is_ready, "the final read to begin", READY_LIMIT_S)
     reader.go()
     run.wait(reader.ended, "the final read to end")

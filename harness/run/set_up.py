@@ -63,6 +63,7 @@ def _start_cluster(run: Run, closing: ExitStack) -> Running:
     _record_nodes(run, cluster)
     scenario = topic.with_own_topic(run.record.scenario, cluster, run.folder)
     view = view_of(cluster, scenario)
+    view.follows_added = scenario.workload.use_added_partitions
     view.connect(timeout_s=run.deadline.within(VIEW_LIMIT_S))
     closing.callback(view.close)
     if isinstance(view, TellsFeatures):

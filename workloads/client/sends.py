@@ -12,7 +12,7 @@ from confluent_kafka import KafkaError, KafkaException, Message
 
 from harness.history.record_format import FAIL, INFO, NOTHING, OK, SEND, value_of
 from workloads.client import payload
-from workloads.client.errors import NO_ACK, NO_ACK_NAME, SendRules
+from workloads.client.errors import NO_ACK, NO_ACK_NAME, REFUSALS, SendRules
 from workloads.client.make import make_producer, queue_limits
 from workloads.client.records import key_of, length_of
 from workloads.worker import Session
@@ -38,7 +38,9 @@ class Sender:
     ) -> None:
         spec = session.spec
         self._session, self._counts, self._recorder = session, session.counts, session.recorder
-        self._rules = SendRules.of(spec.config)
+        self._rules = SendRules.of(
+            spec.config, refusals_stand=spec.refusals_stand, largest=spec.largest_batch
+        )
         self._observe = observe
         self._invoke, self._complete = session.recorder.invoke, session.recorder.complete
         self._first_value = value_of(spec.index, 0)
@@ -134,7 +136,7 @@ class Sender:
         """Record the end of a send: acknowledged, or with its error."""
         end_ns = time.monotonic_ns()
         if error is not None:
-            self._not_delivered(operation, error, end_ns)
+            self._not_delivered(operation, error, len(message), end_ns)
             return
         offset = message.offset()
         if self._offsets is not None:
@@ -146,18 +148,18 @@ class Sender:
         if self._observe is not None:
             self._observe(operation, OK, known_offset, end_ns)
 
-    def _on_written(self, operation: int, error: KafkaError | None, _: Message) -> None:
+    def _on_written(self, operation: int, error: KafkaError | None, message: Message) -> None:
         """acks=0: the client has written the request, and no answer will come."""
         end_ns = time.monotonic_ns()
         if error is not None:
-            self._not_delivered(operation, error, end_ns)
+            self._not_delivered(operation, error, len(message), end_ns)
             return
         self._recorder.name_error(NO_ACK, NO_ACK_NAME)
         self.finish(operation, INFO, end_ns, NO_ACK)
 
-    def _not_delivered(self, operation: int, error: KafkaError, end_ns: int) -> None:
+    def _not_delivered(self, operation: int, error: KafkaError, size: int, end_ns: int) -> None:
         self._recorder.name_error(error.code(), error.name())
-        self.finish(operation, self._rules.outcome(error.code()), end_ns, error.code())
+        self.finish(operation, self._rules.outcome(error.code(), size), end_ns, error.code())
 
     def _on_refusal(self, operation: int, error: KafkaError) -> None:
         """produce() raised: the record never left the client."""
@@ -167,6 +169,7 @@ class Sender:
     def finish(self, operation: int, type_: int, end_ns: int, code: int) -> None:
         """Record the end of a send without an ack: FAIL or INFO, with the code of a named error."""
         self._complete(operation, type_, NOTHING, end_ns, NOTHING, code)
+        self._counts.refusal = code if code in REFUSALS else 0
         if type_ == FAIL:
             self._counts.failed += 1
         else:

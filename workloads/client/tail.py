@@ -66,6 +66,12 @@ class Tail:
         """Read what is written from now on: asks for the ends first, so it misses nothing."""
         self.assign({p: self._end_of(p) for p in range(self._session.spec.partitions)})
 
+    def take_up(self, partitions: int) -> None:
+        """Read so many partitions: those that are new from their begin."""
+        if partitions > len(self.positions):
+            new = {p: 0 for p in range(partitions) if p not in self.positions}
+            self.assign({**self.positions, **new})
+
     def _end_of(self, partition: int) -> int:
         """The high watermark; asked again, because a fresh topic's leader may not know yet that it
         leads.

@@ -170,7 +170,7 @@ class AskedView:
         of_quorum: Sequence[Node] = (),
         now: Callable[[], Sequence[Node]] = tuple,
     ) -> None:
-        self.topic, self.partitions = topic, partitions
+        self.topic, self.partitions, self.follows_added = topic, partitions, False
         self._nodes = {node.id: node for node in brokers(nodes)}
         self._names = {node.id: node.name for node in (*brokers(nodes), *controllers(nodes))}
         self._topics: tuple[str, ...] = (topic,)

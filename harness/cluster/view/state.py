@@ -92,6 +92,7 @@ class ClusterView(Protocol):
 
     topic: str
     partitions: int
+    follows_added: bool  # whether partitions that a fault adds are its as well
 
     def connect(self, timeout_s: float) -> None:
         """Begin. Raises ClusterError when nobody answers in time."""

@@ -73,7 +73,8 @@ class Watcher:
 
     def _write_changes(self, view: View, last: View | None, back: frozenset[int]) -> None:
         for number, state in enumerate(view.partitions):
-            same = last and last.partitions[number] == state and last.controller == view.controller
+            before = last.partitions[number : number + 1] if last else ()
+            same = last and before == (state,) and last.controller == view.controller
             if same and number not in back:
                 continue
             self._write(

@@ -37,7 +37,7 @@ class ZooKeeperView:
     def __init__(self, nodes: Sequence[Node], topic: str, partitions: int) -> None:
         self._names = {node.id: node.name for node in brokers(nodes)}
         self.topic = topic
-        self.partitions = partitions
+        self.partitions, self.follows_added = partitions, False
         self._client = KazooClient(
             hosts=",".join(node.endpoint for node in zookeepers(nodes)),
             timeout=4.0,

@@ -204,6 +204,15 @@ class WorkloadPart(Part):
             examples=[2],
         ),
     ] = 0
+    use_added_partitions: Annotated[
+        bool,
+        Field(
+            description="`stream`: whether producers and consumers use partitions that a fault "
+            "adds, within about a second; members of a group learn of them as their client "
+            "refreshes metadata (`topic.metadata.refresh.interval.ms`)",
+            examples=[True],
+        ),
+    ] = False
     # A key that asks for workers of a new kind goes here.
     commit: Annotated[
         Literal["auto", "before", "after", "transaction"],

@@ -67,6 +67,7 @@ EFFECTS: dict[str, dict[str, Any]] = {
 }
 BY_DEFAULT = "moves-leadership"
 ALONE = ("nothing", "unknown")
+HARMLESS = {"nothing", "clients-only"}  # to settings of brokers and topic
 OF_CLIENTS = {"clients-only", "ends-processes"}
 
 
@@ -140,7 +141,9 @@ def effects_of(given: Options, _: Target) -> Effects | None:
     stated = CommandOptions.of(given).effects
     if "unknown" in stated:
         return None
-    return Effects(**{key: value for word in stated for key, value in EFFECTS[word].items()})
+    changes = not HARMLESS & set(stated)
+    told = {key: value for word in stated for key, value in EFFECTS[word].items()}
+    return Effects(**told, may_change_settings=changes)
 
 
 # Commands

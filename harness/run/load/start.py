@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
+from kafka.errors import for_code
+
+from harness.cluster.capabilities import Foreign
 from harness.cluster.nodes import ClusterError
 from harness.model.worker_kinds import WorkerKind
-from harness.run.load.worker_specs import Specs
+from harness.run.load.worker_specs import Specs, refusals_stand
 from harness.run.load.workers import Worker, Workers, spawn
 from harness.run.run_context import Running
 
 END_MARGIN_S = 30.0
 OPEN_LIMIT_S = 60.0
 FULL_ISR_LIMIT_S = 60.0
+# What to change where brokers refuse what is sent (workloads/client/errors.py).
+REMEDIES = {
+    "MESSAGE_SIZE_TOO_LARGE": 'set workload.value_bytes below topic.config."max.message.bytes" and '
+    'workload.producer."message.max.bytes"',
+    "RECORD_LIST_TOO_LARGE": 'a batch is larger than a segment: set topic.config."segment.bytes" '
+    'above workload.producer."batch.size"',
+    "INVALID_REQUIRED_ACKS": "set workload.producer.acks to 0, 1 or all",
+    "TOPIC_AUTHORIZATION_FAILED": "give the producer's user the right to write to the topic "
+    "(kafka-acls), or set another user under workload.producer",
+    "INVALID_TIMESTAMP": 'the topic takes no record of now: set topic.config."'
+    'message.timestamp.before.max.ms" and "message.timestamp.after.max.ms", or mend the clocks',
+    "UNSUPPORTED_FOR_MESSAGE_FORMAT": "the topic's message.format.version is too old for what the "
+    "producer asks for (idempotence, transactions): remove it from topic.config",
+    "UNSUPPORTED_COMPRESSION_TYPE": 'set workload.producer."compression.type" to one that the '
+    "brokers' release knows",
+    "INVALID_RECORD": "a compacted topic takes no record without a key: set workload.keys, or "
+    'topic.config."cleanup.policy" to delete',
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +75,9 @@ def start_workers(running: Running, closing: ExitStack) -> Load:
         folder=run.folder,
         nodes=running.cluster.nodes,
         leader=running.view.look_or_last().partitions[0].leader,
+        refusals_stand=refusals_stand(
+            run.record.plan, own=not isinstance(running.cluster, Foreign)
+        ),
     )
     killing = closing.enter_context(ExitStack())
     load = Load(running=running, workers=Workers(), specs=specs, killing=killing)
@@ -81,8 +105,21 @@ def warm_up(load: Load) -> None:
 def _paths_open(load: Load) -> bool:
     load.raise_if_died()
     workers = load.workers
+    raise_if_refused(workers.producers)
     sent = all(
         w.progress.acked + w.progress.failed + w.progress.info > 0 for w in workers.producers
     )
     joined = not workers.members or any(w.progress.reads > 0 for w in workers.members)
     return sent and joined and all(w.progress.reads > 0 for w in workers.readers)
+
+
+def raise_if_refused(producers: Sequence[Worker]) -> None:
+    """Raise ClusterError when every send of every producer was refused for what it is: nothing that
+    the harness waits for will ever come."""
+    pages = [worker.progress for worker in producers]
+    if not pages or not all(page.refusal and not page.acked for page in pages):
+        return
+    code = pages[0].refusal
+    name = getattr(for_code(code), "message", "") or str(code)
+    remedy = REMEDIES.get(name, "change what is sent, or what the topic takes (topic.config)")
+    raise ClusterError(f"every first send was refused with {name}: {remedy}")

@@ -13,6 +13,7 @@ from typing import Any
 from harness.clients import defaults
 from harness.cluster.nodes import Node, brokers
 from harness.cluster.view.coordinators import Coordinated
+from harness.model.plan import Step
 from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import Scenario
 from harness.model.sections.workload import sizes_of
@@ -27,6 +28,7 @@ from harness.model.worker_kinds import (
 
 Spec = dict[str, Any]
 _NOT_A_WORKERS = {"kind", "producer", "consumer", "dies", "value_bytes"}
+LARGEST_BATCH = 1_048_588  # Kafka's default of message.max.bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +40,7 @@ class Specs:
     folder: RunFolder
     nodes: Sequence[Node]
     leader: str | None
+    refusals_stand: bool = False  # see refusals_stand
 
     def of_load(self, limit_s: float) -> Iterator[tuple[WorkerKind, Spec]]:
         """The SPEC of each worker that the scenario asks for; each ends by itself after
@@ -48,9 +51,9 @@ class Specs:
                 yield KINDS[name], self._of(KINDS[name], number, senders, limit_s)
                 senders += KINDS[name].sends
 
-    def of_final_read(self, limit_s: float) -> Spec:
-        """The SPEC of the reader after the load."""
-        return self._of(FINAL_READ, 0, 0, limit_s)
+    def of_final_read(self, limit_s: float, partitions: int) -> Spec:
+        """The SPEC of the reader after the load, of so many partitions."""
+        return {**self._of(FINAL_READ, 0, 0, limit_s), "partitions": partitions}
 
     def _of(self, kind: WorkerKind, number: int, index: int, limit_s: float) -> Spec:
         """The SPEC of worker `number` of a kind; it is the `index`th of all that send."""
@@ -71,6 +74,8 @@ class Specs:
             "limit_s": limit_s,
             **work.model_dump(mode="json", exclude=_NOT_A_WORKERS),
             "sizes": sizes_of(work.value_bytes),
+            "refusals_stand": self.refusals_stand,
+            "largest_batch": _largest_batch(self.scenario),
         }
         if kind.sends:
             spec["index"] = index if kind.drives else FIRST_OUTPUT + index
@@ -93,6 +98,20 @@ class Specs:
         rack = {"client.rack": follower.name} if work.read_via == "follower" else {}
         consumer = defaults.worker_config(work.consumer, number, number)
         return {**consumer, "bootstrap.servers": follower.endpoint, **rack}
+
+
+def refusals_stand(plan: Sequence[Step], *, own: bool) -> bool:
+    """Whether brokers refuse to the end of a run what they refused once: the cluster is the run's
+    `own`, and no step of its plan changes settings, or may."""
+    return own and not any(
+        step.effects is None or step.effects.may_change_settings for step in plan
+    )
+
+
+def _largest_batch(scenario: Scenario) -> int:
+    """The bytes of the largest batch that the topic takes."""
+    brokers_take = scenario.cluster.server.get("message.max.bytes", LARGEST_BATCH)
+    return int(scenario.topic.config.get("max.message.bytes", brokers_take))
 
 
 def flush_s(scenario: Scenario) -> float:

@@ -30,6 +30,8 @@ class Small:
 
     nodes: tuple[Node, ...] = NODES
     topic: str = "t"
+    partitions: int = 1
+    follows_added: bool = False
     replicas: tuple[str, ...] = ("kafka1", "kafka2")
     leader: str | None = "kafka1"
     blind: bool = False

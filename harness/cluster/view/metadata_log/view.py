@@ -52,7 +52,7 @@ class MetadataLogView:
         folders: Mapping[str, Path],
         static: Collection[str] | None,
     ) -> None:
-        self.topic, self.partitions = topic, partitions
+        self.topic, self.partitions, self.follows_added = topic, partitions, False
         self._brokers = {node.id: node.name for node in brokers(nodes)}
         self._names = {node.id: node.name for node in nodes if node.name in folders}
         voters = [node.id for node in nodes if node.name in (static or ())]

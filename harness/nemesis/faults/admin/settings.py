@@ -4,8 +4,8 @@
                      default) sets them on the topic, "brokers" on each broker that is hit. Undone
                      key by key: a value that had been set before is set again, any other removed
     add-partitions   `count` more partitions (default 1) for the topic. Kafka cannot remove any, so
-                     they stay. The workers send to and read from the partitions that the run began
-                     with; to them this is a change of metadata
+                     they stay. Without workload.use_added_partitions the workers send to and read
+                     from those that the run began with: to them this is a change of metadata
 
 Proof: a broker reports the topic's new settings, or each broker its own; a broker reports a leader
 for each new partition.
@@ -185,7 +185,8 @@ def _restored(injection: Injection) -> str | None:
 
 
 def _effects(options: Options, _: Target) -> Effects:
-    return Effects(topic_settings=SetConfigOptions.of(options).changes)
+    changes = SetConfigOptions.of(options).changes
+    return Effects(topic_settings=changes, may_change_settings=True)
 
 
 def _refused(setting: SettingOfScenario, _: Target, options: Options) -> str | None:
@@ -207,6 +208,10 @@ class AddPartitionsOptions(Options):
     count: Annotated[
         int, Field(ge=1, le=100, description="how many more partitions, a number from 1 to 100")
     ] = 1
+
+
+def _adds(options: Options, _: Target) -> Effects:
+    return Effects(permanent=True, adds_partitions=AddPartitionsOptions.of(options).count)
 
 
 def _add(injection: Injection) -> None:
@@ -234,6 +239,8 @@ def _added(injection: Injection) -> str | None:
         for number in range(was, total)
     ):
         return None
+    if injection.view.follows_added:
+        injection.view.partitions = total
     return f"topic {topic} has {total} partitions, had {was}; each has a leader"
 
 
@@ -266,7 +273,7 @@ ADD_PARTITIONS = Verb(
     name="add-partitions",
     undo="leave",
     done="given more partitions",
-    effects=Effects(permanent=True),
+    effects=_adds,
     options=AddPartitionsOptions,
     needs=(Operated,),
     together=True,

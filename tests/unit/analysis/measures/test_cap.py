@@ -38,7 +38,15 @@ def led(leader: str | None, ms: float, isr: tuple[str, ...] = THREE, partition: 
     return Part(table="views", rows=({**part.rows[0], "since_ns": ns_of(ms - 50)},), ms=ms)
 
 
-def of(folder: Path, *parts: Part, gaps: Any, acks: str = "all", **record: Any) -> Availability:
+def of(folder: Path, *parts: Part, **told: Any) -> Availability:
+    """The same, without the lengths of gaps after which writes were available."""
+    found = with_lengths(folder, *parts, **told)
+    return AVAILABLE if found.value else found
+
+
+def with_lengths(
+    folder: Path, *parts: Part, gaps: Any, acks: str = "all", **record: Any
+) -> Availability:
     """The availability of a run of these parts, kafka1 leading from the start on."""
     begin = [led("kafka1", -1000, partition=n) for n in range(record.get("partitions", 1))]
     said = {"server": SESSION, "acks": acks, **record}
@@ -48,6 +56,19 @@ def of(folder: Path, *parts: Part, gaps: Any, acks: str = "all", **record: Any) 
 
 def test_acks_before_the_healing_began_are_available(tmp_path: Path) -> None:
     assert of(tmp_path, LEADER_KILLED, gaps=[gap(3000, 6000)]) == AVAILABLE
+
+
+@pytest.mark.parametrize(
+    ("gaps", "words"),
+    [
+        ([], "stayed available"),
+        ([gap(3000, 6000)], "available after a gap of 3.0 s"),
+        ([gap(3000, 4500), gap(5000, 6000)], "available after gaps of up to 1.5 s"),
+        ([gap(500, 2500)], "stayed available"),  # before any fault
+    ],
+)
+def test_it_says_after_which_gaps(tmp_path: Path, gaps: Any, words: str) -> None:
+    assert with_lengths(tmp_path, LEADER_KILLED, gaps=gaps).words == words
 
 
 def test_acks_after_it_from_the_leader_that_came_back_are_not(tmp_path: Path) -> None:

@@ -246,7 +246,7 @@ def test_an_outage_of_what_nobody_did_was_not_measured():
 
     report["counts"] |= {"reads": 5, "acked": 0}  # acks=0: nobody knows what was due
     tile = tile_of(report, "Longest read outage")
-    assert tile["note"] == "not measured: nothing was acknowledged, so nothing was due"
+    assert tile["note"] == "not measured: nothing was acknowledged: nothing to read"
 
 
 def test_sends_that_their_client_aborted_are_no_failed_ones():

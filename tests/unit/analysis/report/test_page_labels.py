@@ -83,5 +83,6 @@ def test_outages_are_summed_and_those_of_two_partitions_at_once_count_once() -> 
 
     assert notes["Longest write outage"].endswith("; in all 7.00 s, in 4 outages")
     assert notes["Longest read outage"] == (
-        "no acknowledged record waited 500 ms or longer to be read"
+        "no acknowledged record waited 500 ms or longer to be read; while writes stopped there was "
+        "nothing to read"
     )

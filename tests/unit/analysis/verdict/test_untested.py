@@ -37,7 +37,10 @@ def assigned(member: int, partition: int) -> Any:
 ADDED = (*GROUP, fault("add-partitions", ms=50), final_read(1), final_read(partition=1))
 
 
-@with_story(*ADDED, plan=planned("add-partitions"), **NOTHING_SKIPPED)
+MORE = {"step": 0, "verb": "add-partitions", "target": "leader", "effects": {"adds_partitions": 1}}
+
+
+@with_story(*ADDED, plan=[MORE], **NOTHING_SKIPPED)
 def test_added_partitions_that_nobody_uses_test_nothing(report: Report) -> None:
     assert report["verdict"] == "unknown"
     assert report["reasons"] == [
@@ -47,7 +50,7 @@ def test_added_partitions_that_nobody_uses_test_nothing(report: Report) -> None:
     assert report["anomalies"]["skipped"]["demand_met"] is None
 
 
-@with_story(*ADDED, plan=planned("add-partitions"), commit="after", partitions=2)
+@with_story(*ADDED, plan=[MORE], commit="after", partitions=2)
 def test_without_such_a_demand_the_run_is_as_valid_as_ever(report: Report) -> None:
     assert (report["verdict"], report["reasons"]) == ("valid", [])
 

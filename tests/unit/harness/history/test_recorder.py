@@ -155,11 +155,12 @@ def test_no_two_counters_share_a_cell(tmp_path: Path) -> None:
     for number, name in enumerate(names):
         setattr(worker, name, number + 1)
     worker.allow(9)
+    worker.refusal = 10
 
     assert (
-        list(range(1, 10))
+        list(range(1, 11))
         == list(worker.cells)
-        == [getattr(worker, name) for name in (*names, "allowed")]
+        == [getattr(worker, name) for name in (*names, "allowed", "refusal")]
     )
 
 

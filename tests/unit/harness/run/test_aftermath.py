@@ -41,6 +41,8 @@ LEADERLESS = PartitionState(leader=None, isr=BROKERS, leader_epoch=1)
 class Looks:
     """A cluster that is seen as told, look by look; the last look holds from then on."""
 
+    partitions = SCENARIO.topic.partitions
+
     def __init__(self, *looks: tuple[tuple[PartitionState, ...], Sequence[str]] | None) -> None:
         self.looks, self.number = looks, 0
 
@@ -209,7 +211,7 @@ class Reading:
 
 
 def load(folder: Path, code: int, closing: ExitStack) -> Load:
-    context = running(folder, cluster=Reading(code))
+    context = running(folder, cluster=Reading(code), view=Looks())
     run_folder = context.run.folder
     for each in (run_folder.history, run_folder.logs):
         each.mkdir(exist_ok=True)

@@ -4,7 +4,14 @@ import pytest
 from confluent_kafka import KafkaError
 
 from harness.history.record_format import FAIL, INFO
-from workloads.client.errors import NO_ACK, REFUSED_BATCH, REFUSED_FOR_ITSELF, SendRules
+from workloads.client.errors import (
+    NO_ACK,
+    REFUSED_BATCH,
+    REFUSED_FOR_ITSELF,
+    STANDING,
+    TOO_LARGE,
+    SendRules,
+)
 
 EVERY_CODE = [
     value
@@ -31,6 +38,32 @@ def rules(**config: object) -> SendRules:
 def test_with_retries_nothing_that_a_broker_answers_is_certain(config: dict[str, object]) -> None:
     """The last error says nothing of the attempts before it."""
     assert {INFO} == {rules(**config).outcome(code) for code in EVERY_CODE}
+
+
+def test_where_refusals_stand_they_are_certain_with_retries_too() -> None:
+    """Nothing in the run changes what is refused; but an earlier attempt may have been in time."""
+    standing = SendRules.of({"acks": "all", "retries": 5}, refusals_stand=True)
+
+    assert STANDING == {code for code in EVERY_CODE if standing.outcome(code) == FAIL}
+    assert standing.outcome(KafkaError.INVALID_TIMESTAMP) == INFO
+
+
+@pytest.mark.parametrize(
+    ("size", "compression", "stand", "outcome"),
+    [
+        (1001, "none", True, FAIL),
+        (1000, "none", True, INFO),  # others in its batch made it too large
+        (1001, "lz4", True, INFO),  # compressed it may have been smaller
+        (1001, "none", False, INFO),  # the limit may have been raised in between
+    ],
+)
+def test_a_record_alone_above_the_limit_was_never_taken(
+    size: int, compression: str, stand: bool, outcome: int
+) -> None:
+    config = {"acks": "all", "retries": 5, "compression.type": compression}
+    known = SendRules.of(config, refusals_stand=stand, largest=1000)
+
+    assert known.outcome(TOO_LARGE, size) == outcome
 
 
 def test_without_a_word_about_retries_there_are_some() -> None:

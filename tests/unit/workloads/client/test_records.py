@@ -12,7 +12,7 @@ from confluent_kafka import Producer
 
 from harness.history.record_format import drawn, value_of, zipf_ends
 from tests.support.mock_kafka import TOPIC, MockKafka
-from workloads.client.records import key_of, length_of, partition_of
+from workloads.client.records import Partitions, key_of, length_of, partition_of
 from workloads.worker import Spec
 
 N = 20_000
@@ -77,7 +77,7 @@ def test_a_key_goes_where_the_clients_send_it(
     """As librdkafka's own partitioners decide, one of which is Java's. One key a residue modulo 4
     of its length, and bytes above 127."""
     told = spec(partitioner=partitioner, keys="per-record")
-    chosen, key = partition_of(told), key_of(told)
+    chosen, key = partition_of(told, Partitions(told)), key_of(told)
     assert key is not None
     went: list[Any] = []
     producer = Producer({"bootstrap.servers": kafka.bootstrap, "partitioner": theirs})
@@ -94,7 +94,7 @@ def test_a_key_goes_where_the_clients_send_it(
 
 def test_records_without_a_key_stay_with_a_partition_for_a_batch() -> None:
     told = spec(partitioner="java", sizes=[(130, 130)], config={"batch.size": 1000})
-    choose = partition_of(told)
+    choose = partition_of(told, Partitions(told))
     gone = [choose(n) for n in range(500)]
 
     batches = [gone[at : at + 5] for at in range(0, 500, 5)]
@@ -103,6 +103,6 @@ def test_records_without_a_key_stay_with_a_partition_for_a_batch() -> None:
 
 
 def test_by_default_the_partitions_take_turns() -> None:
-    choose = partition_of(spec(keys=3))
+    choose = partition_of(spec(keys=3), Partitions(spec()))
 
     assert [0, 1, 2, 3, 4, 0] == [choose(n) for n in range(6)]

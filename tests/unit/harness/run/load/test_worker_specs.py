@@ -8,10 +8,19 @@ from typing import Any
 import pytest
 
 from harness.cluster.nodes import Node
+from harness.model.effects import Effects
+from harness.model.plan import Step
 from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import Scenario, TopicPart, WorkloadPart
 from harness.model.worker_kinds import FIRST_OUTPUT, KINDS, WorkerKind
-from harness.run.load.worker_specs import Spec, Specs, coordinated, flush_s, group_of
+from harness.run.load.worker_specs import (
+    Spec,
+    Specs,
+    coordinated,
+    flush_s,
+    group_of,
+    refusals_stand,
+)
 
 FOLDER = RunFolder(path=Path("/results/told/20261120T140307Z-1"))
 NODES = (
@@ -141,7 +150,9 @@ def test_a_worker_awaits_its_sends_as_long_as_one_may_take() -> None:
 
 def test_the_final_read_is_a_consumer_of_its_own() -> None:
     told = scenario(consumer={"isolation.level": "read_committed"})
-    spec = Specs(scenario=told, seed=7, folder=FOLDER, nodes=NODES, leader=None).of_final_read(9.0)
+    spec = Specs(scenario=told, seed=7, folder=FOLDER, nodes=NODES, leader=None).of_final_read(
+        9.0, 6
+    )
 
     assert ("final-read-0", 9.0) == (spec["process"], spec["limit_s"])
     assert "read_committed" == spec["config"]["isolation.level"]
@@ -165,3 +176,38 @@ def test_coordinators_are_found_by_the_names_that_the_workers_use(
 
 def test_write_read_is_coordinated_under_its_own_name() -> None:
     assert {"group": f"{FOLDER.run_id}/write-read-0"} == coordinated(scenario("write-read"), FOLDER)
+
+
+CHANGES = Effects(may_change_settings=True)
+
+
+@pytest.mark.parametrize(
+    ("effects", "own", "stand"),
+    [
+        ([Effects()], True, True),
+        ([Effects()], False, False),  # others may change what the brokers take
+        ([Effects(), CHANGES], True, False),
+        ([None], True, False),
+    ],
+)
+def test_refusals_stand_where_nothing_changes_settings(
+    effects: list[Effects | None], own: bool, stand: bool
+) -> None:
+    plan = [
+        Step(
+            step=number,
+            series=0,
+            verb="told",
+            target="leader",
+            unit="seconds",
+            at=1,
+            for_s=1,
+            until=None,
+            options={},
+            seed=0,
+            effects=each,
+        )
+        for number, each in enumerate(effects)
+    ]
+
+    assert refusals_stand(plan, own=own) is stand

@@ -39,6 +39,10 @@ def test_partitions_that_came_have_leaders(small, monkeypatch):
 
     assert verb.proof_in_force(made) == "topic t has 3 partitions, had 1; each has a leader"
     assert totals == [3]
+    assert small.partitions == 1
+    small.follows_added = True
+    assert verb.proof_in_force(made)
+    assert small.partitions == 3
 
 
 @pytest.mark.parametrize(
