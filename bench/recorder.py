@@ -37,7 +37,7 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from harness.history.record_format import NOTHING, OK, SEND
 from harness.history.recorder import Recorder
-from workloads.client.added_partitions import Partitions
+from workloads.client.records import Partitions
 from workloads.client.sends import Sender
 from workloads.producer import Schedule
 from workloads.worker import Session, Spec
@@ -47,6 +47,7 @@ LEAST, LEAST_UP_TO = 0.94, 100_000.0  # of a bare loop, and up to which rate
 UNBOUNDED = 10_000_000.0  # more than any loop reaches
 OPERATIONS = 300_000
 TOPIC = "bench"
+VALUE_BYTES = 100
 CLIENT: dict[str, Any] = {
     "acks": "all",
     "retries": 2147483647,
@@ -132,7 +133,7 @@ class BareSender(Sender):
         """Begin the next send."""
         value = self._session.counts.sends
         self._session.counts.sends = value + 1
-        self._produce(TOPIC, (b"%d" % value).ljust(self._width), None, partition, _delivered)
+        self._produce(TOPIC, (b"%d" % value).ljust(VALUE_BYTES), None, partition, _delivered)
         return value
 
 

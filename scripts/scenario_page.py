@@ -133,6 +133,8 @@ def _unit(key: str, told: Mapping[str, Any]) -> str:
 
 def _type(told: Mapping[str, Any]) -> str:
     """What may stand there, in words."""
+    if "anyOf" in told and not {"type", "$ref"} & told.keys():
+        return " or ".join(map(_type, told["anyOf"]))
     if "enum" in told:
         return " or ".join(f"`{choice}`" for choice in told["enum"])
     if "$ref" in told or told.get("type") == "object":

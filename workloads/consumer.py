@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 
-from workloads.client.added_partitions import Partitions
+from workloads.client.records import Partitions
 from workloads.client.tail import Tail
 from workloads.worker import Session, leave, main
 

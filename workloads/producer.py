@@ -1,8 +1,8 @@
 """`stream`'s producer: an open loop of sends at a stated rate, each recorded from its due time.
 
 Send n is due at start + n / rate, whatever the cluster does: a late loop sends more at once and
-never slows down, so latency from the due time has no coordinated omission. The partition is n
-modulo partitions. A delivery report says how a send ended.
+never slows down, so latency from the due time has no coordinated omission. The partition is that
+of the workload's partitioner. A delivery report says how a send ended.
 
 A full queue is a failed send. So is a send after a fatal error (an idempotent producer that lost
 its sequence): the producer is not replaced, as in a simple application; its sends go on failing,
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import time
 
-from workloads.client.added_partitions import Partitions
+from workloads.client.records import Partitions, partition_of
 from workloads.client.sends import Sender
 from workloads.client.transactions import Transactions, sender_of
 from workloads.worker import Session, leave, main
@@ -42,8 +42,9 @@ class Schedule:
     def __init__(
         self, session: Session, sender: Sender | Transactions, partitions: Partitions
     ) -> None:
-        self._session, self._sender, self._partitions = session, sender, partitions
+        self._session, self._sender = session, sender
         self._period_ns = 1e9 / session.spec.rate
+        self._partition_of = partition_of(session.spec, partitions)
         self._begin_ns = time.monotonic_ns()
 
     def run(self) -> None:
@@ -64,9 +65,9 @@ class Schedule:
 
     def _send(self, due: int) -> None:
         send, clock, counts = self._sender.send, time.monotonic_ns, self._session.counts
-        begin, period, partitions = self._begin_ns, self._period_ns, self._partitions.count
+        begin, period, partition_of = self._begin_ns, self._period_ns, self._partition_of
         for n in range(counts.sends, due):
-            send(n % partitions, begin + int(n * period), clock())
+            send(partition_of(n), begin + int(n * period), clock())
 
     def _until_next(self, due: int) -> float:
         """Seconds to poll until the next due time, rounded up to 1 ms, the client's shortest

@@ -25,7 +25,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 from types import FrameType
@@ -72,8 +72,12 @@ class Spec:
     consumer_config: Mapping[str, Any] = field(default_factory=dict)  # write-read only
     rounds: int = 10_000
     read_deadline_ms: int = 1000
-    value_bytes: int = 100
+    sizes: Sequence[tuple[int, int]] = ((100, 100),)  # ranges of bytes, each as likely
+    keys: int | str = "none"  # how many there are, or of which kind (workloads/client/records.py)
+    partitioner: str = "ours"
     rate: float = 1000.0  # sends/s
+    when_full: str = "fail"  # the queue: or "wait", for at most so long
+    max_block_ms: int = 60_000
     longest_outage_s: float = 30.0
     transaction_sends: int = 100  # with a transactional.id only, as the next
     transaction_abort_every: int = 0  # transactions; 0: none is aborted on purpose
@@ -110,7 +114,9 @@ _JSON_TYPES: Mapping[str, tuple[type, ...]] = {
     "int": (int,),
     "float": (int, float),
     "bool": (bool,),
+    "int | str": (int, str),
     "Mapping[str, Any]": (dict,),
+    "Sequence[tuple[int, int]]": (list,),
 }
 
 

@@ -16,6 +16,8 @@ from __future__ import annotations
 import time
 
 from harness.history.record_format import FAIL, LOOKUP, NOTHING, OK
+from workloads.client import records
+from workloads.client.records import Partitions
 from workloads.client.tail import Tail
 from workloads.client.transactions import sender_of
 from workloads.worker import Session, leave, main
@@ -49,8 +51,9 @@ class Rounds:
         reader.assign_at_end()
         if not session.await_go(self._serve):
             return
+        partition_of = records.partition_of(session.spec, Partitions(session.spec))
         while session.counts.sends < session.spec.rounds and self._may_go_on():
-            self._round(session.counts.sends % session.spec.partitions)
+            self._round(partition_of(session.counts.sends))
             session.publish(time.monotonic_ns())
         sender.flush()
         reader.close()

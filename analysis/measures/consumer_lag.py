@@ -42,7 +42,7 @@ from analysis.stored.batches import NONE, Batch, Mask
 from analysis.stored.columns import Numbers
 from analysis.stored.fact_rows import RunRow
 from analysis.stored.stored_run import Run
-from harness.model.runs.report import ReaderLag
+from harness.model.runs.report_course import ReaderLag
 
 SLICES, FEWEST = 400, 20
 ROWS = 40_000  # a run's slices times its partitions, about

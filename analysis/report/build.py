@@ -40,11 +40,10 @@ from harness.model.runs.report import (
     GapDemand,
     LevelDemand,
     PartitionRead,
-    Rates,
     Report,
     RunTold,
 )
-from harness.model.runs.report_course import LongestWindows
+from harness.model.runs.report_course import LongestWindows, Rates
 from harness.model.runs.report_findings import Counts, Example, Finding, Stories
 
 
@@ -113,6 +112,8 @@ def _of_some(run: Run, found: Found, judged: Judged) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     if judged.rebalances is not None:
         fields["rebalances"] = judged.rebalances
+    if run.scenario["workload"].get("when_full") == "wait":
+        fields["held_back"] = outages.held_back(run)
     if run.tells_transactions and run.tailing:
         fields["stable_lag"] = stable_lag(run)
     if (cycles := found.cycles) is not None:

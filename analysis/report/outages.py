@@ -22,7 +22,7 @@ from analysis.measures.windows import WindowRow
 from analysis.stored.fact_rows import LeaderRow
 from analysis.stored.stored_run import Run
 from analysis.stored.table_rows import Fault
-from harness.model.runs.report_course import FaultTold, Window
+from harness.model.runs.report_course import FaultTold, HeldBack, Window
 from harness.model.sections.expect import GAPS
 
 SEEN_LATE_NS = 200_000_000  # who leads is looked at every 50 ms
@@ -112,6 +112,16 @@ def longest(windows: Sequence[Window]) -> dict[str, float]:
         kind: max((float(w.length_s) for w in windows if w.kind == kind), default=0.0)
         for kind in GAPS.values()
     }
+
+
+def held_back(run: Run) -> HeldBack:
+    """How long sends waited for room in their client's queue."""
+    ns = [
+        event["time_ns"] - event["since_ns"]
+        for event in run.events
+        if event["event"] == "waited" and event["since_ns"] is not None
+    ]
+    return HeldBack(stretches=len(ns), total_s=sum(ns) / 1e9, longest_s=max(ns, default=0) / 1e9)
 
 
 def _since(begin_ns: int | None, success_ns: int | None) -> float | None:

@@ -47,7 +47,7 @@ from analysis.stored.settings import Settings
 from analysis.stored.stored_run import Run, final_ends
 from analysis.verdict.own_time import Stretch, free_ns, line_of, silenced, taken
 from harness.history.tables import partitions_named
-from harness.model.sections.workload import WorkloadPart
+from harness.model.sections.workload import WorkloadPart, sizes_of
 from harness.model.worker_kinds import kind_named
 
 DUMPS = "replicas-0"
@@ -126,8 +126,9 @@ def _sent_bytes(run: Run, work: Work, partition: int) -> float:
         return math.inf
     rows = [row for row in work.rows if (row["f"], row["partition"]) == ("send", partition)]
     usual = WorkloadPart.model_fields["value_bytes"].default
-    each = run.scenario["workload"].get("value_bytes", usual)
-    return float(each * sum(row["count"] for row in rows))
+    sizes = sizes_of(run.scenario["workload"].get("value_bytes", usual))
+    each = sum(low + high for low, high in sizes) / 2 / len(sizes)
+    return each * sum(row["count"] for row in rows)
 
 
 def may_delete(run: Run, log_bytes: float = math.inf) -> bool:

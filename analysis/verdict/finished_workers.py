@@ -93,9 +93,10 @@ def _in_its_time(run: Run, work: Work, process: str, fault: Fault) -> bool:
 
 def _sends_all_the_time(run: Run, process: str) -> bool:
     """Whether it is a producer whose next send is always due, whatever the cluster does."""
-    producer = run.scenario["workload"]["producer"]
+    work = run.scenario["workload"]
     held = any(row["event"] == "held" and row["process"] == process for row in run.events)
-    return _is_a(process, "producer") and "transactional.id" not in producer and not held
+    waits = held or "transactional.id" in work["producer"] or work.get("when_full") == "wait"
+    return _is_a(process, "producer") and not waits
 
 
 def _is_a(process: str, kind: str) -> bool:

@@ -16,11 +16,14 @@ from harness.model.kafka_text import kafka_text
 Used = Sequence[tuple[Setting, Mapping[str, str]]]
 
 
-def differences(used: Mapping[str, Any], role: Role) -> list[dict[str, str]]:
+def differences(
+    used: Mapping[str, Any], role: Role, blocks_ms: int | None = None
+) -> list[dict[str, str]]:
     """The keys whose defaults differ, with the value that a worker really used.
 
-    `used` is the worker's whole configuration in librdkafka's keys. Each row has "client" (the
-    role), "key" (Java's name), "java_default", "librdkafka_default" and "used", in Java's units.
+    `used` is the worker's whole configuration in librdkafka's keys, `blocks_ms` how long a producer
+    waits while its queue is full; None: not at all. Each row has "client" (the role), "key" (Java's
+    name), "java_default", "librdkafka_default" and "used", in Java's units.
     """
     plain = {ALIASES.get(key, key): value for key, value in used.items()}
     rows = [_row(key, plain) for key in KEYS[role] if key.java_default != key.librdkafka_default]
@@ -31,7 +34,7 @@ def differences(used: Mapping[str, Any], role: Role) -> list[dict[str, str]]:
                 "key": "max.block.ms",
                 "java_default": "60000",
                 "librdkafka_default": no_blocking,
-                "used": no_blocking,
+                "used": no_blocking if blocks_ms is None else str(blocks_ms),
             }
         )
     return [{"client": role, **row} for row in rows]

@@ -123,8 +123,9 @@ COMPRESSION_LEVELS = {
     "compression.zstd.level": "zstd",
 }
 
+BLOCKS = "max.block.ms"  # of a Java producer's file it is used
 _VALUES_ARE_OURS = "the harness writes its own keys and values"
-_PARTITION_IS_OURS = "the harness chooses the partition of each record"
+_PARTITION_IS_OURS = "workload.partitioner chooses the partition of each record"
 _METRICS = "it changes the client's metrics, not its behaviour"
 _ADDRESSES = "the run's cluster gives the addresses"
 _OWN_SETTING = "the harness needs its own value to record the history"
@@ -193,8 +194,8 @@ LEFT_OUT = {
     "exclude.internal.topics": "no worker subscribes by pattern",
     "default.api.timeout.ms": "it limits calls that no worker makes",
     "max.poll.records": "workers take records one by one",
-    "max.block.ms": "librdkafka does not block: a full queue fails the send at once, and that is "
-    "counted",
+    BLOCKS: "librdkafka does not block; what a send does when the queue is full is "
+    "workload.when_full, and for how long workload.max_block_ms",
     "socket.connection.setup.timeout.max.ms": "librdkafka has no second, growing timeout",
     "interceptor.classes": _JAVA_CODE,
     "config.providers": _JAVA_CODE,

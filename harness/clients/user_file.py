@@ -4,7 +4,7 @@
     request.timeout.ms=15000  -> request.timeout.ms=15000, socket.timeout.ms=15000
     buffer.memory=33554432    -> queue.buffering.max.kbytes=32768
     key.serializer=...        -> left out: the harness writes its own keys and values
-    max.block.ms=60000        -> left out: librdkafka does not block
+    max.block.ms=60000        -> the workload's own: how long a send waits for room in the queue
     linger.mss=5              -> refused: did you mean linger.ms?
 
 A file with a key that only librdkafka has is librdkafka's and passes unchanged; any other is the
@@ -28,6 +28,7 @@ from pathlib import Path
 from harness.clients.defaults import CLIENTS, JAVA, LIBRDKAFKA, ClientName
 from harness.clients.differences import change, java_refusals, replacement_notes
 from harness.clients.java_keys import (
+    BLOCKS,
     COMPRESSION_LEVELS,
     JAVAS_LATER,
     KEYS,
@@ -55,7 +56,7 @@ from harness.config_files.settings import (
     reason_for,
 )
 from harness.distribution.documented import Documented, wrong_value
-from harness.model.bounds import ACKS
+from harness.model.bounds import ACKS, MOST
 from harness.model.client_settings import ALIASES
 from harness.model.spelling import known_end, nearest
 
@@ -69,6 +70,7 @@ class ClientConfig:
     notes: tuple[str, ...]  # sentences on what was left out or changed
     client: ClientName  # whose defaults lie below
     spring: bool = False
+    max_block_ms: int | None = None  # how long a send waits for room in the queue, if it is told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,9 +93,13 @@ def read(path: Path, role: Role, beside: Beside | None = None) -> ClientConfig:
     reading = _Reading(file=file, role=role, client=client, beside=beside)
     left_out, of_plugin = reading.left_out()
     used: list[tuple[Setting, dict[str, str]]] = []
-    wrong, overruled = list(file.wrong), False
+    wrong, overruled, blocks_ms = list(file.wrong), False, ""
     for setting in file.settings:
         if setting.key in left_out or setting in of_plugin:
+            continue
+        if setting.key == BLOCKS:
+            wrong += reading.problems_of_blocking(setting)
+            blocks_ms = setting.value
             continue
         if reading.is_overruled(setting):
             overruled = True
@@ -128,7 +134,12 @@ def read(path: Path, role: Role, beside: Beside | None = None) -> ClientConfig:
         name: f"{file.path.name}, line {setting.line}" for setting, plain in used for name in plain
     }
     return ClientConfig(
-        config=config, lines=lines, notes=tuple(notes), client=client, spring=file.spring
+        config=config,
+        lines=lines,
+        notes=tuple(notes),
+        client=client,
+        spring=file.spring,
+        max_block_ms=min(int(blocks_ms), MOST) if blocks_ms else None,
     )
 
 
@@ -186,6 +197,8 @@ class _Reading:
         left_out, of_plugin = dict[str, str](), dict[Setting, str]()
         for setting in settings:
             key = setting.key
+            if key == BLOCKS and self.blocks:
+                continue
             if reason := reason_for(key, reasons):
                 left_out[key] = reason
             elif COMPRESSION_LEVELS.get(key, codec) != codec and self.role == "producer":
@@ -195,6 +208,18 @@ class _Reading:
             elif plugin and self._may_be_a_plugins(key):
                 of_plugin[setting] = f"taken for a key of {plugin}, {_NOT_HERE}"
         return left_out, of_plugin
+
+    @property
+    def blocks(self) -> bool:
+        """Whether it is of a client that waits while its queue is full."""
+        return self.client == JAVA and self.role == "producer"
+
+    def problems_of_blocking(self, setting: Setting) -> list[str]:
+        """What is wrong with its time."""
+        why = self._problem_of_value(setting)
+        if why is None and not setting.value.isdecimal():
+            why = f"{setting.label}={setting.value}: not a whole number"
+        return [f"{self.file.place(setting)}: {why}"] if why else []
 
     def _may_be_a_plugins(self, key: str) -> bool:
         """Whether no client, broker or topic knows the key, and it ends in none that they know,

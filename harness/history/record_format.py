@@ -20,7 +20,8 @@ import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from itertools import accumulate
+from typing import Any, Final
 
 EMPTY, OPEN, OK, FAIL, INFO = range(5)  # the type byte
 SEND, READ, LOOKUP, FINAL_READ, POLL, PROCESS, COMMIT, COMMITTED, REPLICA = range(1, 10)  # f
@@ -99,11 +100,32 @@ SEGMENT_NAME: Final = re.compile(rf"(?P<process>{PROCESS_NAME})\.(?P<number>\d{{
 NOTHING: Final = -1  # what is missing in a record; null once sealed
 OPTIONAL: Final = ("value", "transaction", "generation", "offset", "broker", "epoch")
 SEQUENCE_BITS: Final = 40
+_ALL_BITS: Final = 2**64 - 1
+_GOLDEN: Final = 0x9E3779B97F4A7C15
 
 
 def value_of(producer: int, sequence: int) -> int:
     """The value of one record: unique in a run, dense for each producer."""
     return producer << SEQUENCE_BITS | sequence
+
+
+# What is drawn for a record is drawn by its value: a checker knows it without having it recorded.
+
+
+def drawn(value: Any, seed: int) -> Any:
+    """A number below 2^64 for a value, as if at random: splitmix64 of both. The value is an int, or
+    an array of numpy's uint64, and so is the number."""
+    mixed = (value + (seed * _GOLDEN & _ALL_BITS)) * _GOLDEN & _ALL_BITS
+    mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 & _ALL_BITS
+    mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB & _ALL_BITS
+    return mixed ^ mixed >> 31
+
+
+def zipf_ends(keys: int) -> list[int]:
+    """Where each of so many keys ends, but the last, among the numbers below 2^64, so that the k-th
+    has a share as 1/k (Zipf's law). A record has the key in whose share its drawn number is."""
+    ends = list(accumulate(1 / rank for rank in range(1, keys + 1)))
+    return [min(int(end / ends[-1] * 2**64), _ALL_BITS) for end in ends[:-1]]
 
 
 class HistoryError(Exception):

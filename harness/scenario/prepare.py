@@ -27,7 +27,7 @@ from harness.distribution import kafka_home
 from harness.model.campaigns.matrix import Place
 from harness.model.plan import Step
 from harness.model.runs.run_record import DifferenceRecord, NodeSettings, RunRecord, problem_of
-from harness.model.scenario import FaultPart, Scenario, ScenarioError
+from harness.model.scenario import FaultPart, Scenario, ScenarioError, WorkloadPart
 from harness.model.sections.kafka_releases import unpinned
 from harness.model.worker_kinds import has_group
 from harness.nemesis import plan
@@ -166,7 +166,7 @@ def prepare(request: Request) -> Prepared:
             command=command_line(request),
             plan=steps,
             node_settings=NodeSettings(**effective(_own_node_settings(resolved))),
-            differences=_differences(producer, consumer),
+            differences=_differences(resolved.workload),
             layers=laid.origins,
             shown_demands=dict(laid.shown_demands),
             notes=tuple(dict.fromkeys((*picked, *own.notes, *of_files, *laid.notes, *of_kraft))),
@@ -250,12 +250,11 @@ def _check_release(request: Request, own: file.Source) -> None:
         raise ScenarioError(f"{request.scenario}: cluster.kafka: {why}")
 
 
-def _differences(
-    producer: Mapping[str, Any], consumer: Mapping[str, Any]
-) -> tuple[DifferenceRecord, ...]:
+def _differences(work: WorkloadPart) -> tuple[DifferenceRecord, ...]:
+    blocks_ms = work.max_block_ms if work.when_full == "wait" else None
     rows = [
-        *differences(producer, "producer"),
-        *differences(consumer, "consumer"),
+        *differences(work.producer, "producer", blocks_ms),
+        *differences(work.consumer, "consumer"),
     ]
     return tuple(DifferenceRecord(**row) for row in rows)
 

@@ -32,10 +32,13 @@ class Payload(NamedTuple):
     transaction: int  # of the worker; NOTHING outside any
 
 
-def of(value: int, intended_ns: int, transaction: int, width: int) -> bytes:
-    """The payload of `value`, at least `width` bytes long; records have no key."""
+def of(
+    value: int, intended_ns: int, transaction: int, width: int, key: bytes | None = None
+) -> bytes:
+    """The payload of `value`, at least `width` bytes long, in a record with this key."""
     fields = b"%d %d %d " % (value, intended_ns, transaction)
-    return (b"%b%08x" % (fields, zlib.crc32(fields))).ljust(width)
+    checksum = zlib.crc32(fields) if key is None else zlib.crc32(key, zlib.crc32(fields))
+    return (b"%b%08x" % (fields, checksum)).ljust(width)
 
 
 def parse(payload: bytes | str | None, key: bytes | str | None = None) -> Payload | None:

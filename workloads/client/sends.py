@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 
 from confluent_kafka import KafkaError, KafkaException, Message
@@ -13,8 +14,11 @@ from harness.history.record_format import FAIL, INFO, NOTHING, OK, SEND, value_o
 from workloads.client import payload
 from workloads.client.errors import NO_ACK, NO_ACK_NAME, REFUSALS, SendRules
 from workloads.client.make import make_producer, queue_limits
+from workloads.client.records import key_of, length_of
 from workloads.worker import Session
 
+WAIT_S = 0.005  # between two looks for room
+APART_NS = 10**9
 QUEUE_FULL = KafkaError(KafkaError._QUEUE_FULL)
 
 Observer = Callable[[int, int, int, int], None]
@@ -40,7 +44,8 @@ class Sender:
         self._observe = observe
         self._invoke, self._complete = session.recorder.invoke, session.recorder.complete
         self._first_value = value_of(spec.index, 0)
-        self._topic, self._width = spec.topic, spec.value_bytes
+        self._topic, self._key_of, self._length_of = spec.topic, key_of(spec), length_of(spec)
+        self._waits = Waits(session) if spec.when_full == "wait" else None
         self._offsets = AckedOffsets() if self._rules.idempotent else None
         self._has_id = not self._rules.idempotent
         self._has_sequence = self._rules.idempotent
@@ -59,7 +64,7 @@ class Sender:
         spec = self._session.spec
         self.producer = make_producer(
             spec.config,
-            queue_limits(spec.rate, spec.longest_outage_s, spec.value_bytes),
+            queue_limits(spec.rate, spec.longest_outage_s, max(high for _, high in spec.sizes)),
             on_error=self._on_error,
             on_statistics=self._statistics if self._has_sequence else None,
         )
@@ -78,19 +83,26 @@ class Sender:
         value = self._first_value + counts.sends
         operation = self._invoke(SEND, partition, value, intended_ns, start_ns)
         counts.sends += 1
+        key, transaction = self._key_of and self._key_of(value), self._recorder.transaction
+        record = payload.of(value, intended_ns, transaction, self._length_of(value), key)
+        report = partial(self._report, operation)
         try:
-            self._produce(
-                self._topic,
-                payload.of(value, intended_ns, self._recorder.transaction, self._width),
-                None,
-                partition,
-                partial(self._report, operation),
-            )
+            self._produce(self._topic, record, key, partition, report)
         except BufferError:
-            self._on_refusal(operation, QUEUE_FULL)
+            self._on_full(
+                operation, partial(self._produce, self._topic, record, key, partition, report)
+            )
         except KafkaException as error:
             self._on_refusal(operation, error.args[0])
         return value
+
+    def _on_full(self, operation: int, produce: Callable[[], None]) -> None:
+        """The queue was full: wait for room, or let the send fail."""
+        try:
+            if self._waits is None or not self._waits.until(produce, self.poll):
+                self._on_refusal(operation, QUEUE_FULL)
+        except KafkaException as error:
+            self._on_refusal(operation, error.args[0])
 
     def poll(self, timeout_s: float) -> None:
         """Serve delivery reports and errors; wait for the first of them for up to `timeout_s`."""
@@ -107,6 +119,8 @@ class Sender:
         while self._counts.outstanding and time.monotonic_ns() < limit_ns:
             self.poll(0.05)
             self._session.publish(time.monotonic_ns())
+        if self._waits is not None:
+            self._waits.tell()
 
     def _statistics(self, text: str) -> None:
         """Record the id and epoch under which the broker knows an idempotent producer (KIP-98)."""
@@ -162,6 +176,45 @@ class Sender:
             self._counts.info += 1
         if self._observe is not None:
             self._observe(operation, type_, NOTHING, end_ns)
+
+
+class Waits:
+    """Waits for room in the queue, as Java's producer does for up to max.block.ms: no other send
+    begins meanwhile, and due times stay.
+
+    It records each stretch of waiting as an event `waited`, from `since_ns` on: waits with less
+    than a second between them are one, since after an outage each send waits a little.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session, self._recorder = session, session.recorder
+        self._most_ns = session.spec.max_block_ms * 1_000_000
+        self._since_ns = self._until_ns = 0
+
+    def until(self, produce: Callable[[], None], poll: Callable[[float], None]) -> bool:
+        """Whether there came to be room for the record that `produce` sends. Raises
+        KafkaException."""
+        begin_ns = now_ns = time.monotonic_ns()
+        if begin_ns - self._until_ns > APART_NS:
+            self.tell()
+        self._since_ns = self._since_ns or begin_ns
+        try:
+            while now_ns - begin_ns < self._most_ns:
+                poll(WAIT_S)
+                now_ns = time.monotonic_ns()
+                self._session.publish(now_ns)
+                with suppress(BufferError):
+                    produce()
+                    return True
+            return False
+        finally:
+            self._until_ns = now_ns
+
+    def tell(self) -> None:
+        """Record the stretch so far."""
+        if self._since_ns:
+            self._recorder.event("waited", time_ns=self._until_ns, since_ns=self._since_ns)
+        self._since_ns = 0
 
 
 class AckedOffsets:

@@ -21,8 +21,11 @@ from harness.model.runs import json_text
 from harness.model.runs.report_course import (
     Cycles,
     FaultTold,
+    HeldBack,
     LongestWindows,
     Number,
+    Rates,
+    ReaderLag,
     Rebalances,
     Replication,
     ReportPart,
@@ -83,19 +86,6 @@ class RunTold(ReportPart):
     )
 
 
-class Rates(ReportPart):
-    """How fast the load was."""
-
-    sends_per_s: Number | None = Field(description="sends a second of the load")
-    acks_per_s: Number | None = Field(description="acks a second of the load")
-    load_s: Number | None = Field(description="the length of the load")
-    planned_s: Number | None = Field(
-        default=None,
-        description="the length that the scenario gives it, where it went on until the last fault "
-        "was healed; missing otherwise",
-    )
-
-
 class Quantiles(ReportPart):
     """Of latencies rounded to four significant digits, and to 0.01 ms at the least, as HdrHistogram
     does: each is off by at most 0.05 %, or by 0.005 ms where that is more."""
@@ -118,17 +108,6 @@ class Latencies(ReportPart):
         "log that nobody was given: until the load ended); `null` without any, or where nobody "
         "reads"
     )
-
-
-class ReaderLag(ReportPart):
-    """How far one reader was behind."""
-
-    max: StrictInt = Field(
-        description="the most records up to the end of the log, as acks tell it, that it had not "
-        "been given yet"
-    )
-    at_s: Number = Field(description="when that was first so")
-    end: StrictInt = Field(description="the same when the load ended")
 
 
 class GapDemand(ReportPart):
@@ -284,6 +263,12 @@ class Report(ReportPart):
         default=None,
         description="where a consumer group was at work, as its members were told (histories of "
         "format 2); missing otherwise",
+    )
+    held_back: HeldBack | None = Field(
+        default=None,
+        description='where sends wait for room in a full queue (`workload.when_full = "wait"`): '
+        "for how long they did; missing otherwise. Due times stay, so latencies and outages count "
+        "it",
     )
     stable_lag: StableLag | None = Field(
         default=None,

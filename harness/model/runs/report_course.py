@@ -57,6 +57,30 @@ class Window(ReportPart):
     )
 
 
+class Rates(ReportPart):
+    """How fast the load was."""
+
+    sends_per_s: Number | None = Field(description="sends a second of the load")
+    acks_per_s: Number | None = Field(description="acks a second of the load")
+    load_s: Number | None = Field(description="the length of the load")
+    planned_s: Number | None = Field(
+        default=None,
+        description="the length that the scenario gives it, where it went on until the last fault "
+        "was healed; missing otherwise",
+    )
+
+
+class ReaderLag(ReportPart):
+    """How far one reader was behind."""
+
+    max: StrictInt = Field(
+        description="the most records up to the end of the log, as acks tell it, that it had not "
+        "been given yet"
+    )
+    at_s: Number = Field(description="when that was first so")
+    end: StrictInt = Field(description="the same when the load ended")
+
+
 class LongestWindows(ReportPart):
     """The longest window of each kind."""
 
@@ -232,6 +256,14 @@ class Rebalances(ReportPart):
         description="stretches in which a member went on with a partition that another one had "
         "been given in a newer generation"
     )
+
+
+class HeldBack(ReportPart):
+    """Sends that waited for room in their client's queue, and all that was due meanwhile."""
+
+    stretches: StrictInt = Field(description="how often; less than a second apart they are one")
+    total_s: Number = Field(description="how long in all, over all workers")
+    longest_s: Number = Field(description="the longest")
 
 
 class StableLag(ReportPart):

@@ -2,15 +2,55 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import re
+from collections.abc import Sequence
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from harness.model.bounds import MOST
 from harness.model.sections.part import Count, Length, Part, Value, ZeroOrMore
 
 DeathPoint = Literal["before-process", "before-commit"]
 Milliseconds = Annotated[float, Field(ge=0, le=MOST)]
+KINDS_OF_KEYS: Final = ("none", "per-record")
+NO_KEYS: Final = KINDS_OF_KEYS[0]
+LEAST_BYTES, MOST_BYTES = 20, 100_000_000
+MOST_KEYS = 1_000_000
+_RANGE = re.compile(r"(\d{1,9})\.\.(\d{1,9})")
+Sizes = int | str | tuple[int, ...]
+
+
+def sizes_of(value_bytes: int | str | Sequence[int]) -> list[tuple[int, int]]:
+    """The lengths of records as ranges, each as likely: 100 is one, "20..900" one, a list one an
+    entry. Raises ValueError."""
+    if isinstance(value_bytes, str):
+        bounds = _RANGE.fullmatch(value_bytes)
+        ranges = [(int(bounds[1]), int(bounds[2]))] if bounds else []
+    else:
+        lengths = [value_bytes] if isinstance(value_bytes, int) else value_bytes
+        ranges = [(length, length) for length in lengths]
+    if not ranges or not all(LEAST_BYTES <= low <= high <= MOST_BYTES for low, high in ranges):
+        raise ValueError(
+            f"write a whole number from {LEAST_BYTES} to {MOST_BYTES:,}, a range of these as in "
+            '"100..2000", or a list of some'
+        )
+    return ranges
+
+
+def _are_sizes(given: Any) -> Any:
+    listed = tuple(given) if isinstance(given, list | tuple) else (given,)
+    whole = all(isinstance(length, int) and not isinstance(length, bool) for length in listed)
+    sizes_of(given if whole or isinstance(given, str) else ())
+    return listed if isinstance(given, list) else given
+
+
+def _are_keys(given: Any) -> Any:
+    if given in KINDS_OF_KEYS or (type(given) is int and 1 <= given <= MOST_KEYS):
+        return given
+    raise ValueError(
+        f'write "none", "per-record" or a whole number of keys, from 1 to {MOST_KEYS:,}'
+    )
 
 
 class WorkloadPart(Part):
@@ -70,14 +110,50 @@ class WorkloadPart(Part):
         ),
     ] = 20.0
     value_bytes: Annotated[
-        int,
+        Sizes,
         Field(
-            ge=20,
-            le=1_000_000,
-            description="how long each record is at least; what it tells takes some 50",
+            description="how long each record is at least (what it tells takes some 50), at most "
+            '100,000,000: a number, a range as in `"100..2000"`, or a list of which each is as '
+            "likely; also above what client or broker take",
+            examples=["100..2000"],
+        ),
+        BeforeValidator(_are_sizes),
+    ] = 100
+    keys: Annotated[
+        Literal["none", "per-record"] | Annotated[int, Field(ge=1, le=MOST_KEYS)],
+        BeforeValidator(_are_keys),
+        Field(
+            description="the records' keys: `none`, another one for each record (`per-record`), or "
+            "so many, drawn by Zipf's law (the k-th is a k-th as frequent as the first)",
             examples=[1000],
         ),
-    ] = 100
+    ] = NO_KEYS
+    partitioner: Annotated[
+        Literal["ours", "java", "librdkafka"],
+        Field(
+            description="who chooses a record's partition: `ours`, they take turns; `java` or "
+            "`librdkafka`, by the key as these clients do by default, and without one as they do, "
+            "from all partitions",
+            examples=["java"],
+        ),
+    ] = "ours"
+    when_full: Annotated[
+        Literal["fail", "wait"],
+        Field(
+            description="what a send does when the producer's queue is full: it fails at once, as "
+            "in librdkafka, or waits for room, as in Java; unset, it waits where a Java "
+            "producer's file is brought",
+            examples=["wait"],
+        ),
+    ] = "fail"
+    max_block_ms: Annotated[
+        ZeroOrMore,
+        Field(
+            description='with `when_full = "wait"`: how long a send waits before it fails, as '
+            "Java's `max.block.ms`",
+            examples=[5000],
+        ),
+    ] = 60_000
     longest_outage_s: Annotated[
         Length,
         Field(

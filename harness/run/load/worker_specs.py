@@ -16,6 +16,7 @@ from harness.cluster.view.coordinators import Coordinated
 from harness.model.plan import Step
 from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import Scenario
+from harness.model.sections.workload import sizes_of
 from harness.model.worker_kinds import (
     FINAL_READ,
     FIRST_OUTPUT,
@@ -26,6 +27,7 @@ from harness.model.worker_kinds import (
 )
 
 Spec = dict[str, Any]
+_NOT_A_WORKERS = {"kind", "producer", "consumer", "dies", "value_bytes"}
 LARGEST_BATCH = 1_048_588  # Kafka's default of message.max.bytes
 
 
@@ -70,9 +72,10 @@ class Specs:
             "config": {**config, "bootstrap.servers": bootstrap},
             "flush_s": flush_s(self.scenario),
             "limit_s": limit_s,
+            **work.model_dump(mode="json", exclude=_NOT_A_WORKERS),
+            "sizes": sizes_of(work.value_bytes),
             "refusals_stand": self.refusals_stand,
             "largest_batch": _largest_batch(self.scenario),
-            **work.model_dump(mode="json", exclude={"kind", "producer", "consumer", "dies"}),
         }
         if kind.sends:
             spec["index"] = index if kind.drives else FIRST_OUTPUT + index
@@ -113,7 +116,9 @@ def _largest_batch(scenario: Scenario) -> int:
 
 def flush_s(scenario: Scenario) -> float:
     """How long a send may take, so that the end of each is seen."""
-    return float(scenario.workload.producer.get("message.timeout.ms", 30000)) / 1000 + 5
+    work = scenario.workload
+    waits_ms = work.max_block_ms if work.when_full == "wait" else 0
+    return (float(work.producer.get("message.timeout.ms", 30000)) + waits_ms) / 1000 + 5
 
 
 def group_of(folder: RunFolder) -> str:

@@ -85,6 +85,7 @@ def lay(own: file.Source, files: Files) -> Laid:
         note for role in ROLES for note in _client_notes(role, clients[role], files, own.which)
     ]
     config = {role: dict(clients[role].config) for role in ROLES}
+    notes += _waits_when_full(tables["workload"], files)
     notes += _give_instances(config["consumer"], shape.workload)
     notes += _commits(clients["consumer"], files.clients.get("consumer"), shape.workload)
     tables["workload"] = {**tables["workload"], **config}
@@ -325,6 +326,22 @@ def _demand_notes(shown: Mapping[str, str], which: str) -> Iterator[str]:
             f"{which} demands {demands} of its own configuration, and this one is yours: that is "
             "shown, not judged; --set expect.NAME=… demands it of yours"
         )
+
+
+def _waits_when_full(work: dict[str, Any], files: Files) -> Iterator[str]:
+    """Let sends wait for room in the queue where a Java producer's file is brought, unless the
+    scenario says what they do."""
+    brought = files.clients.get("producer")
+    if brought is None or brought.client != JAVA or "when_full" in work:
+        return
+    work["when_full"] = "wait"
+    usual = WorkloadPart.model_fields["max_block_ms"].default
+    told = usual if brought.max_block_ms is None else brought.max_block_ms
+    waits_ms = work.setdefault("max_block_ms", told)
+    yield (
+        f"{files.paths['producer']}: a send waits for room in the client's queue, up to "
+        f"max.block.ms = {waits_ms}, as in the Java client (else: --set workload.when_full=fail)"
+    )
 
 
 def _give_instances(consumer: dict[str, Any], work: WorkloadPart) -> Iterator[str]:

@@ -82,6 +82,54 @@ def test_a_full_queue_is_a_failed_send(start: Starter, kafka: MockKafka) -> None
     assert 0 < len(still_open) <= 50
 
 
+def test_a_send_may_wait_for_room_in_the_queue(start: Starter, kafka: MockKafka) -> None:
+    """While it waits nothing else begins; due times stay, and none fails. The stretch is told."""
+    queue = {"queue.buffering.max.messages": 50, "reconnect.backoff.max.ms": 100}
+    worker = start("producer", kafka.bootstrap, rate=500, when_full="wait", config=queue)
+    worker.go()
+    worker.acked(10)
+    kafka.down()
+    stood = worker.progress.acked
+    wait_until(
+        lambda: worker.progress.sends - worker.progress.acked > 50, timeout_s=LONG_S, what="a wait"
+    )
+    kafka.up()
+    worker.acked(stood + 300)
+    assert "stopped" == worker.stop()
+
+    sends = worker.operations("send")
+    assert {"ok"} == {send["type"] for send in sends}
+    assert {2_000_000} == {
+        b["intended_ns"] - a["intended_ns"] for a, b in itertools.pairwise(sends)
+    }
+    waited = worker.events("waited")
+    longest = max(sends, key=lambda send: int(send["end_ns"] - send["start_ns"]))
+    assert any(
+        event["since_ns"] < longest["end_ns"] <= event["time_ns"] + 10**9 for event in waited
+    )
+
+
+def test_a_send_waits_for_room_for_so_long_at_most(start: Starter, kafka: MockKafka) -> None:
+    worker = start(
+        "producer",
+        kafka.bootstrap,
+        rate=500,
+        when_full="wait",
+        max_block_ms=20,
+        flush_s=0.2,
+        config={"queue.buffering.max.messages": 50},
+    )
+    worker.go()
+    worker.acked(10)
+    kafka.down()
+    wait_until(lambda: worker.progress.failed > 5, timeout_s=LONG_S, what="refused sends")
+    assert "stopped" == worker.stop()
+
+    failed = [send for send in worker.operations("send") if send["type"] == "fail"]
+    assert {"_QUEUE_FULL"} == {send["error"] for send in failed}
+    assert min(send["end_ns"] - send["start_ns"] for send in failed) >= 20_000_000
+
+
 @pytest.mark.parametrize(
     ("acks", "answers", "type_", "error"),
     [

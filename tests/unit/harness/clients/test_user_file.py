@@ -75,7 +75,7 @@ def test_all_that_a_java_team_s_file_has_in_vain_is_one_note_with_the_reasons(
 ) -> None:
     """Never a value: one of them is a password."""
     text = (
-        "bootstrap.servers=prod:9092\nclient.id=shop\nacks=1\nmax.block.ms=60000\n"
+        "bootstrap.servers=prod:9092\nclient.id=shop\nacks=1\nmax.poll.records=500\n"
         "key.serializer=org.apache.kafka.common.serialization.StringSerializer\n"
         "schema.registry.url=http://registry:8081\ninterceptor.classes=com.acme.Spy\n"
         "basic.auth.user.info=shop:hunter2\nssl.key.password=hunter2\n"
@@ -87,7 +87,7 @@ def test_all_that_a_java_team_s_file_has_in_vain_is_one_note_with_the_reasons(
     (note,) = read_back.notes
     assert "user.properties: left out: bootstrap.servers (the run's cluster gives the addre" in note
     assert "; key.serializer, schema.registry.url, basic.auth.user.info (the harness wri" in note
-    assert "; max.block.ms (librdkafka does not block: a full queue fails the send at once" in note
+    assert "; max.poll.records (workers take records one by one" in note
     assert "; ssl.key.password, sasl.jaas.config (TLS and SASL: the harness's own clus" in note
     assert "; interceptor.classes (Java code cannot run" in note
     assert "hunter2" not in note

@@ -24,7 +24,7 @@ def read(folder: Path, keys: str, demand: str) -> None:
 @pytest.mark.parametrize(
     ("keys", "demand", "told"),
     [
-        ("[topic.config]\n'cleanup.policy' = 'compact'", "hole", "the log is compacted"),
+        ("keys = 9\n[topic.config]\n'cleanup.policy' = 'compact'", "hole", "the log is compacted"),
         (TRANSACTIONS, "hole", "transactions take offsets"),
         ("", "two-owners", "set workload.group_consumers or workload.transformers"),
         ("", "no-output", "set workload.transformers"),

@@ -1,5 +1,5 @@
-"""What transformers and transactions, and the commits that go with outputs, ask of the rest of a
-workload."""
+"""What transformers and transactions, the commits that go with outputs, and compacted topics ask of
+the rest of a workload."""
 
 from __future__ import annotations
 
@@ -48,6 +48,16 @@ def read(folder: Path, kind: str, keys: str) -> None:
             "transformers = 1\n[workload.producer]\nacks = '0'",
             'workload.commit: "after" awaits .* with workload.producer.acks=0 none comes: raise',
         ),
+        (
+            "stream",
+            "[topic.config]\n'cleanup.policy' = 'delete,compact'",
+            "topic.config.cleanup.policy = delete,compact: .* without a key: set workload.keys",
+        ),
+        (
+            "write-read",
+            "[cluster.server]\n'log.cleanup.policy' = 'compact'",
+            "cluster.server.log.cleanup.policy = compact: .* without a key: set workload.keys",
+        ),
     ],
 )
 def test_what_makes_no_sense_together_is_refused(
@@ -66,6 +76,9 @@ def test_what_makes_no_sense_together_is_refused(
         f"transformers = 1\ncommit = 'after'\n{ID}",
         f"transaction_abort_share = 0.1\n{ID}",
         "transformers = 1\ncommit = 'before'\n[workload.producer]\nacks = '0'",
+        "keys = 9\n[topic.config]\n'cleanup.policy' = 'compact'",
+        "[topic.config]\n'cleanup.policy' = 'delete'\n"
+        "[cluster.server]\n'log.cleanup.policy' = 'compact'",
         "transformers = 1\ncommit = 'after'\ndies = ['before-commit']\n[expect]\nskipped = '0'",
     ],
 )

@@ -12,8 +12,8 @@ from confluent_kafka import KafkaError, KafkaException
 
 from analysis.stored.stored_run import partitions_used
 from harness.waiting import wait_until
-from workloads.client import added_partitions
-from workloads.client.added_partitions import Partitions
+from workloads.client import records
+from workloads.client.records import Partitions
 from workloads.worker import Spec
 
 SPEC = Spec(
@@ -37,7 +37,7 @@ class Producer:
 
 
 def test_new_partitions_count_once_each_has_a_leader(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(added_partitions, "ASK_EVERY_S", 0.001)
+    monkeypatch.setattr(records, "ASK_EVERY_S", 0.001)
     producer = Producer({0: 1}, None, {0: 1, 1: -1, 2: 3}, {0: 1, 1: 2, 2: 3}, {0: 1, 1: 2})
 
     with Partitions(replace(SPEC, use_added_partitions=True), lambda: producer) as partitions:
@@ -47,7 +47,7 @@ def test_new_partitions_count_once_each_has_a_leader(monkeypatch: pytest.MonkeyP
 
 
 def test_one_without_a_leader_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(added_partitions, "ASK_EVERY_S", 0.001)
+    monkeypatch.setattr(records, "ASK_EVERY_S", 0.001)
     producer = Producer({0: 1, 1: -1, 2: 3})
 
     with Partitions(replace(SPEC, use_added_partitions=True), lambda: producer) as partitions:

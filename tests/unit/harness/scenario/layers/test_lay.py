@@ -151,6 +151,29 @@ def test_members_have_an_instance_id_each(laid: LayOver) -> None:
     assert "b-{index}" == own.scenario.workload.consumer["group.instance.id"]
 
 
+@pytest.mark.parametrize(
+    ("producer", "settings", "expected"),
+    [
+        ("acks=all\nbuffer.memory=1000000\nmax.block.ms=7000", {}, ("wait", 7000)),
+        ("acks=all\nbuffer.memory=1000000", {}, ("wait", 60_000)),
+        ("acks=all\nmax.block.ms=7000", {"workload.max_block_ms": 9}, ("wait", 9)),
+        ("acks=all\nmax.block.ms=7000", {"workload.when_full": "fail"}, ("fail", 60_000)),
+        ("acks=all\nqueue.buffering.max.messages=1000", {}, ("fail", 60_000)),
+    ],
+)
+def test_sends_wait_where_a_java_producer_s_file_is_brought(
+    laid: LayOver, producer: str, settings: dict[str, Any], expected: tuple[str, int]
+) -> None:
+    """Unless --set says what they do."""
+    found = laid(settings=settings, producer=producer)
+    work, notes = found.scenario.workload, " ".join(found.notes)
+
+    assert expected == (work.when_full, work.max_block_ms)
+    assert (f"up to max.block.ms = {expected[1]}, as in the Java client" in notes) == (
+        expected[0] == "wait"
+    )
+
+
 def test_whose_defaults_lie_below_can_be_said(laid: LayOver) -> None:
     found = laid(
         OWN.replace('"enable.idempotence" = true', ""), {"workload.client_defaults": "librdkafka"}
