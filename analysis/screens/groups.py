@@ -24,6 +24,10 @@ class Groups:
     def __init__(self, log: Log, suspects: Suspects, facts: RunRow) -> None:
         self._log, self._suspects = log, suspects
         self._from_start = bool(facts["from_start"])
+        self._was_at: dict[int, int] = {}  # by partition: where a reset found the group
+        for row in facts["passed_over"]:
+            at = row["from_offset"]
+            self._was_at[row["partition"]] = min(at, self._was_at.get(row["partition"], at))
         self._started: dict[int, tuple[int, int]] = {}  # by partition: lowest offset, its value
         self._commits: list[tuple[Numbers, ...]] = []  # partition, offset, start, end; acknowledged
         self._answers: list[tuple[Numbers, ...]] = []
@@ -74,7 +78,7 @@ class Groups:
                 upto[each] = max(upto.get(each, most), most)
         for partition, most in upto.items():
             first, _ = self._started.get(partition, (NEVER, NONE))
-            started = 0 if self._from_start else first
+            started = 0 if self._from_start else min(first, self._was_at.get(partition, first))
             if 0 <= partition < self._log.partitions and most > started:
                 self._passed(partition, started, most)
         if Sign.PASSED in self._suspects.signs:

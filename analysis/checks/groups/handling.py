@@ -133,8 +133,15 @@ def _by_skipped_value(tables: Tables) -> DataFrame | None:
     runs = F.broadcast(history.runs.select("run_id", "from_start", "passed_over"))
     there = F.coalesce("first_place", F.when(_was_there(), F.col("acked_place")))
     values = tables.values().join(runs, on="run_id", how="inner").withColumn("first_place", there)
-    skipped = with_handling(history.operations, values).where(_is_skipped())
+    handled = with_handling(history.operations, values)
+    skipped = handled.withColumn("started", F.least("started", _was_at())).where(_is_skipped())
     return with_last_poll(skipped, history.operations)
+
+
+def _was_at() -> Column:
+    """Where the group was before a reset put it to the end of the partition; null: by none."""
+    here = F.filter("passed_over", lambda row: row["partition"] == F.col("partition"))
+    return F.array_min(F.transform(here, lambda row: row["from_offset"]))
 
 
 def _was_there() -> Column:

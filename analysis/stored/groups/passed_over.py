@@ -3,13 +3,17 @@
 poll 0 to 9    reset from 10 to the end    poll 60    =>  10 to 59 were passed over
 the same, and the log starts at 40 then               =>  of these, 40 to 59 were still in the log
 
-A client that was put elsewhere by other rules (KIP-320, auto.offset.reset=earliest) passes over
+first poll of a partition that was added during the run: 33, and nothing committed there before
+                                                      =>  0 to 32 were passed over
+
+The group had been in such a partition before it was given a record there, with nothing in it. A
+client that was put elsewhere by other rules (KIP-320, auto.offset.reset=earliest) passes over
 nothing. Where it was given no record before it was moved again, nobody knows how far it went.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,12 +55,13 @@ class PassedOver:
 
 
 def passed_over(run: Run) -> tuple[PassedOver, ...]:
-    """What each told reset to the log's end passed over, in order of time."""
+    """What each told reset to the log's end passed over, and each first position in an added
+    partition, in order of time."""
     files = {file.stem: file for file in run.tables}
     resets = (event for event in run.events if _is_to_end(event))
     found = (_of(reset, run.events, files[reset["process"]]) for reset in resets)
     known = (each for each in found if each is not None and each.from_offset < each.to_offset)
-    return tuple(sorted(known, key=lambda each: each.at_ns))
+    return tuple(sorted((*known, *_in_added(run)), key=lambda each: each.at_ns))
 
 
 def _is_to_end(event: Event) -> bool:
@@ -84,6 +89,38 @@ def _of(reset: Event, events: Iterable[Event], file: Path) -> PassedOver | None:
                 log_start=reset["log_start"],
             )
     return None
+
+
+def _in_added(run: Run) -> Iterator[PassedOver]:
+    """What the group passed over as it began in partitions that were added."""
+    first: dict[int, PassedOver] = {}
+    told: dict[int, int] = {}  # partition -> when a coordinator first knew an offset of it
+    added = range(int(run.scenario["topic"]["partitions"]), run.partitions)
+    for file in run.tables if added and run.grouped else ():
+        for batch in batches(file):
+            for partition in added:
+                here = (batch.partition == partition) & batch.ended("ok")
+                if np.any(known := here & batch.did("commit", "committed")):
+                    at_ns = int(batch.end_ns[known].min())
+                    told[partition] = min(at_ns, told.get(partition, at_ns))
+                if np.any(given := here & batch.did("poll")):
+                    at = int(np.flatnonzero(given)[0])
+                    begun = PassedOver(
+                        process=batch.process,
+                        partition=partition,
+                        from_offset=0,
+                        to_offset=int(batch.offset[at]),
+                        at_ns=int(batch.end_ns[at]),
+                        log_start=0,
+                    )
+                    first[partition] = min(begun, first.get(partition, begun), key=_when)
+    for partition, begun in first.items():
+        if begun.to_offset and begun.at_ns <= told.get(partition, _NEVER):
+            yield begun
+
+
+def _when(each: PassedOver) -> int:
+    return each.at_ns
 
 
 def _moves(event: Event, reset: Event) -> bool:

@@ -27,7 +27,8 @@ left join (
     group by value
 ) as last_poll on last_poll.value = fates.value
 where processed = 0 and begun = 0 and (first_place & 281474976710655) < committed
-    and (first_place & 281474976710655) >= started;
+    and (first_place & 281474976710655) >= least(started, (
+        select min(from_offset) from passed_over where "partition" = (first_place >> 48)));
 
 create temp table answers as
 with asked as (

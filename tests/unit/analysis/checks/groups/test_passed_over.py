@@ -8,6 +8,7 @@ from tests.support.histories import (
     Part,
     committed,
     event,
+    fault,
     final_read,
     found,
     polled,
@@ -55,6 +56,52 @@ def test_what_lies_before_the_position_that_it_left_is_not(report: Report) -> No
     assert found(report, "skipped") == [1, 2, 3, 4]
     assert report["anomalies"]["skipped"]["judged"]["forbidden"] == 2
     assert report["verdict"] == "invalid"
+
+
+# --- what a member began behind in an added partition
+
+TWO = tuple(sent(value, at=value, partition=1, ms=300 + value) for value in range(4))
+BEGUN = (polled(2, 2, partition=1, ms=400), polled(3, 3, partition=1, ms=401))
+DONE = (processed(2, 2, partition=1, ms=410), processed(3, 3, partition=1, ms=411))
+WENT_ON = (*BEGUN, *DONE, committed(4, partition=1, ms=420), final_read())
+MORE = {"step": 0, "verb": "add-partitions", "target": "leader", "effects": {"adds_partitions": 1}}
+ADDED = {"plan": [MORE], "use_added_partitions": True}
+
+
+@with_story(
+    *(fault("add-partitions", ms=200, healing_took=0), *TWO, *WENT_ON),
+    final_read(0, 1, 2, 3, partition=1),
+    **LATEST,
+    **ADDED,
+)
+def test_what_lies_before_the_first_record_in_an_added_partition_was_passed_over(
+    report: Report,
+) -> None:
+    """Nothing was there when the group had the topic's other partitions (KIP-842)."""
+    assert found(report, "skipped") == [0, 1]
+    assert report["anomalies"]["skipped"]["judged"]["permitted"] == 2
+    assert report["causes"][0]["words"] == (
+        "group-consumer-0 was put to the end of partition 1 by auto.offset.reset=latest, from 0 to "
+        "2"
+    )
+
+
+@with_story(*TWO, *WENT_ON, final_read(0, 1, 2, 3, partition=1), **LATEST, partitions=2)
+def test_in_one_that_was_there_from_the_start_the_group_may_have_begun_later(
+    report: Report,
+) -> None:
+    assert found(report, "skipped") == []
+
+
+@with_story(
+    *(fault("add-partitions", ms=200, healing_took=0), *TWO, *WENT_ON),
+    committed(2, partition=1, found=True, ms=390),
+    final_read(0, 1, 2, 3, partition=1),
+    **LATEST,
+    **ADDED,
+)
+def test_where_another_member_had_committed_before_no_reset_put_it_there(report: Report) -> None:
+    assert report["anomalies"]["skipped"]["judged"]["permitted"] == 0
 
 
 def revoked(partition: int) -> Part:
