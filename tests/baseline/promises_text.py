@@ -27,6 +27,7 @@ OF_OTHER_RECORDS = {
     ("skipped", "read-as-another"),
     ("skipped", "processing-failed"),
     ("skipped", "begin-unknown"),  # it was given
+    ("skipped", "reset-to-latest"),  # no fault there deletes records
     ("duplicate", "producer-forgotten"),  # no clock there is a day ahead
     ("stable-back", "bit-at-the-end"),
 }

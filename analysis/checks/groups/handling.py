@@ -16,6 +16,12 @@ log's start.
     the same, latest                                                        =>  nothing
     the same, and the reset is not known                                    =>  unknown
 
+A record that a member's reset to the log's end passed over while it was in the log counts as in the
+log, also if it was deleted later; the reset permits it.
+
+    poll a at 0    reset from 1 to the end, log start 3    poll at 5    committed: 6    log start 5
+    =>  3 and 4 are skipped; 1 and 2 were deleted before (analysis.measures: expired_unread)
+
 **reprocessed**: members processed one record, value and offset, more than once.
 
     process a at 0    process a at 0                                        =>  a is reprocessed

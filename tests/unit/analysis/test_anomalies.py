@@ -164,7 +164,12 @@ CASES: list[tuple[str, tuple[str, ...], bool, Facts]] = [
         True,
         with_(commit="after", unclean=True),
     ),
-    ("skipped", (*GONE, *NOT_KNOWN, AS_ANOTHER, "member-stopped"), True, with_(commit="auto")),
+    (
+        "skipped",
+        (*GONE, "reset-to-latest", *NOT_KNOWN, AS_ANOTHER, "member-stopped"),
+        True,
+        with_(commit="auto", resets="latest"),
+    ),
     ("skipped", (*GONE, *NOT_KNOWN, AS_ANOTHER, "member-stopped"), True, with_(commit="before")),
     ("reprocessed", ("internal-topics",), True, with_(commit="before")),
     ("commit-back", ("internal-topics",), True, with_(commit="after")),

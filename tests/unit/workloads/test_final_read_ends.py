@@ -84,6 +84,7 @@ def test_an_event_tells_the_ends_that_the_read_was_to_reach() -> None:
         (ends(1, 12, 15), False, False),
         (ends(0, 9, 10), False, True),
         (ends(0, 9, 11), False, True),
+        (ends(0, 10, 9), False, True),
     ],
 )
 def test_ends_stayed_grew_or_went_back(after: Ends, same: bool, back: bool) -> None:
