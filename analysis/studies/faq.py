@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import statistics
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from analysis.studies.cells.shares import (
     NOT_CALM,
@@ -80,6 +80,11 @@ class Measured:
         """How many of an anomaly their runs saw: `4 to 7`, or one number where all agree."""
         lines = [line for name in names for line in self._lines[name]]
         return _span([line["anomalies"].get(anomaly, 0) for line in lines])
+
+    def counted(self, key: str, *names: str) -> str:
+        """The same of a count of the ledger's lines, as `undelivered`."""
+        lines: list[Mapping[str, Any]] = [line for name in names for line in self._lines[name]]
+        return _span([line[key] for line in lines])
 
     def runs(self, *names: str) -> str:
         """How many runs they have together: `10 runs`."""
