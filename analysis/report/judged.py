@@ -56,6 +56,7 @@ class Judged:
     verdict: Verdict
     judgements: Mapping[str, Judgement]
     doubts: Sequence[str]
+    unclear: Sequence[str] = ()  # those for which it is not known whether data was lost
     windows: Sequence[Window] = ()
     gaps: Mapping[str, Gap] = field(default_factory=dict)
     numbers: Mapping[str, Counted] = field(default_factory=dict)
@@ -117,6 +118,7 @@ def judged_of(run: Run, found: Found, permission: Permission) -> Judged:
         verdict=decide(judgements, unknown, {**gaps, **numbers, **levels}),
         judgements=judgements,
         doubts=unsure.doubts,
+        unclear=() if _all_found(run, found) else unsure.doubts,
         windows=windows,
         gaps=gaps,
         numbers=numbers,
@@ -132,6 +134,17 @@ def judged_of(run: Run, found: Found, permission: Permission) -> Judged:
         defaults_of=run.defaults_of,
         without_digests=run.without_digests,
     )
+
+
+def _all_found(run: Run, found: Found) -> bool:
+    """Whether an imported history's final read has each acknowledged record, so that none is lost
+    whatever else is in doubt."""
+    missing = found.counts["acked_below_log_start"] + sum(
+        found.findings[name].count for name in ("lost", "unseen")
+    )
+    missing += found.findings["inconsistent-offset"].split.get("passed_over", 0)
+    whole = not (run.damage or run.findings)
+    return bool(run.untold and found.counts["acked"] and whole and not missing)
 
 
 def _known_windows(found: Found, facts: Facts) -> list[WindowRow]:

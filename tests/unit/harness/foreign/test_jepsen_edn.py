@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from harness.checkout import ROOT
-from harness.foreign.edn import EdnError, Name, loads
+from harness.foreign.formats.edn import EdnError, Name, loads
 from harness.history import jepsen
 from harness.history.record_format import HistoryError
 from tests.support.foreign_lines import imported, write_lines
