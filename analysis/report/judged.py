@@ -67,10 +67,14 @@ class Judged:
     counts: Mapping[str, int] = field(default_factory=dict)  # of the report, and PAST
     errors: Sequence[SendError] = ()
     tried: str = ""  # what was tried, in words; empty where no send is known to be undelivered
-    deleted: int = 0  # acknowledged records below the log's start
     available: Availability = Availability(value=None)  # noqa: RUF009  frozen
     defaults_of: str = ""  # the client whose defaults an imported history has
     without_digests: bool = False  # its tables could not be held against what was sealed
+
+    @property
+    def deleted(self) -> int:
+        """Acknowledged records below the log's start."""
+        return self.counts.get("acked_below_log_start", 0)
 
 
 def judged_of(run: Run, found: Found, permission: Permission) -> Judged:
@@ -129,7 +133,6 @@ def judged_of(run: Run, found: Found, permission: Permission) -> Judged:
         counts=counts,
         errors=errors,
         tried=tried_words(counts, errors, timeout_ms_of(run.scenario["workload"]["producer"])),
-        deleted=found.counts["acked_below_log_start"],
         available=availability(run, rows, facts.acks),
         defaults_of=run.defaults_of,
         without_digests=run.without_digests,
