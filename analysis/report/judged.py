@@ -45,7 +45,7 @@ from harness.model.runs.report import Latencies, Quantiles
 from harness.model.runs.report_course import Rebalances, Replication, Window
 from harness.model.runs.report_findings import SendError
 from harness.model.sections.expect import Looks, unjudged
-from harness.model.untold import BEGINS, READ_TIMES
+from harness.model.untold import BEGINS, COPIES, READ_TIMES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +122,7 @@ def judged_of(run: Run, found: Found, permission: Permission) -> Judged:
         verdict=decide(judgements, unknown, {**gaps, **numbers, **levels}),
         judgements=judgements,
         doubts=unsure.doubts,
-        unclear=() if _all_found(run, found) else unsure.doubts,
+        unclear=_unclear(run, found, unsure.doubts),
         windows=windows,
         gaps=gaps,
         numbers=numbers,
@@ -139,15 +139,17 @@ def judged_of(run: Run, found: Found, permission: Permission) -> Judged:
     )
 
 
-def _all_found(run: Run, found: Found) -> bool:
-    """Whether an imported history's final read has each acknowledged record, so that none is lost
-    whatever else is in doubt."""
-    missing = found.counts["acked_below_log_start"] + sum(
-        found.findings[name].count for name in ("lost", "unseen")
-    )
-    missing += found.findings["inconsistent-offset"].split.get("passed_over", 0)
+def _unclear(run: Run, found: Found, doubts: Sequence[str]) -> Sequence[str]:
+    """The doubts for which it is not known whether data was lost: none where an imported history's
+    final read has each acknowledged record."""
+    moved = found.findings["inconsistent-offset"].split
+    if COPIES in run.untold and moved.get("acked_elsewhere"):
+        return (*doubts, "copies of acknowledged records may be an earlier run's")
+    missing = sum(found.findings[name].count for name in ("lost", "unseen"))
+    missing += found.counts["acked_below_log_start"] + moved.get("passed_over", 0)
     whole = not (run.damage or run.findings)
-    return bool(run.untold and found.counts["acked"] and whole and not missing)
+    all_found = run.untold and found.counts["acked"] and whole and not missing
+    return () if all_found else doubts
 
 
 def _known_windows(found: Found, facts: Facts) -> list[WindowRow]:

@@ -79,9 +79,10 @@ def _dumped(run: Run, counts: Mapping[str, int], work: Work) -> bool:
 
 
 def is_told(run: Run, partition: int, work: Work) -> bool:
-    """Whether an imported history says anything of a partition; of others nothing is missing."""
-    named = {end["partition"] for end in run.ends} | {row["partition"] for row in work.rows}
-    return not run.untold or partition in named
+    """Whether an imported history says of a partition that something was read there, acknowledged
+    or looked for: of others nothing is missing."""
+    found = {row["partition"] for row in work.rows if row["type"] == "ok"}
+    return not run.untold or partition in found | {end["partition"] for end in run.ends}
 
 
 def _final_read(run: Run, unseen: int, work: Work) -> Iterator[str]:

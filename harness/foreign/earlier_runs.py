@@ -5,8 +5,7 @@ VerifiableProducer's values begin at 0 each time, so a topic that was written be
     read "0"@11 "0"@13, acked "0" at 13, sent once    =>  the one at 11 is an earlier run's
     the same, and the producer may send again         =>  in doubt: a retry leaves the same
     read "x"@11, and nobody sent it                   =>  somebody else's, and no phantom
-    read "2"@12, and its send ended info              =>  in doubt: whether it was written is not
-                                                          known
+    read "2"@12, and its send ended info              =>  no copy: it counts as written
     read "0"@13 "0"@14, acked "0" at 13               =>  a duplicate: it lies behind the first ack
     acked "0" at 13, read "0"@11 and not at 13        =>  lost where it was sent once; else in the
                                                           log, and its ack is wrong
@@ -25,8 +24,7 @@ from typing import Any, Final
 import numpy as np
 
 from harness.foreign.about import About
-from harness.foreign.parsed_history import NOWHERE, UNKNOWN, ParsedHistory
-from harness.history.record_format import FAIL, OK
+from harness.foreign.parsed_history import UNKNOWN, ParsedHistory
 from harness.model.client_settings import leaves_one_copy
 from harness.model.runs.imported_history import LAST_OFFSET
 
@@ -117,26 +115,20 @@ def _sent_once(history: ParsedHistory, about: About) -> Numbers:
 
 def _judged(history: ParsedHistory, records: _Records, once: Numbers) -> tuple[Numbers, Numbers]:
     """Which records are taken out, and which of these are certainly none of this history."""
-    text, below = records.text, records.below
-    sends, texts = history.sends, len(history.texts)
-    type_, offset = np.zeros(texts, dtype=np.int8), np.full(texts, UNKNOWN)
-    type_[: history.sent], offset[: history.sent] = sends.type, sends.offset
-    is_sent, named = np.arange(texts) < history.sent, offset != UNKNOWN
+    text, below, texts = records.text, records.below, len(history.texts)
+    is_named = np.zeros(texts, dtype=bool)  # by an ack
+    is_named[: history.sent] = np.asarray(history.sends.offset) != UNKNOWN
     elsewhere = np.bincount(text[~below], minlength=texts) > 0
+    copied = (elsewhere | is_named | (np.bincount(text, minlength=texts) > 1))[text]
     # Its own record is told by its ack, or lies where earlier runs have none.
-    settled = elsewhere | (named & once)
-    copied = elsewhere | named | (np.bincount(text, minlength=texts) > 1)
-    behind_ack = records.first < _NO_ACK
-    unacknowledged = behind_ack & (type_[text] != OK)
-    # Of what may be its own the last one is, unless an earlier run may have left that as well.
-    may_stay = np.flatnonzero(below & ~settled[text] & ~unacknowledged)
+    settled = (elsewhere | (is_named & once))[text]
+    is_strange = (text >= history.sent) & (records.first < _NO_ACK)
+    # Of what may be its own the last one is.
+    may_stay = np.flatnonzero(below & ~settled & ~is_strange)
     stays = np.zeros(len(text), dtype=bool)
     stays[may_stay[np.diff(text[may_stay], append=UNKNOWN) != 0]] = True
-    out = below & ~stays & (unacknowledged | copied[text])
-    sure = out & np.where(is_sent[text], (settled & once)[text], behind_ack)
-    lost_track = out & unacknowledged & is_sent[text] & ~settled[text] & (type_[text] != FAIL)
-    np.asarray(sends.partition)[text[lost_track]] = NOWHERE
-    return out, sure
+    out = below & ~stays & (copied | is_strange)
+    return out, out & (is_strange | (settled & once[text]))
 
 
 def _take_out(history: ParsedHistory, records: _Records, out: Numbers) -> None:

@@ -18,7 +18,7 @@ from harness.foreign.earlier_runs import Parted
 from harness.foreign.final_read import LastPass, Numbers, ended_ns, ends
 from harness.foreign.formats.line_times import EPOCH
 from harness.foreign.imported_run import HistoryFacts, HistoryRows, Row, end_events
-from harness.foreign.parsed_history import NOWHERE, UNKNOWN, ParsedHistory, Reads
+from harness.foreign.parsed_history import UNKNOWN, ParsedHistory, Reads
 from harness.history.record_format import OK, OPEN, SEQUENCE_BITS, TYPE_NAMES
 from harness.model.runs.imported_history import FIRST_STRANGER, UNSENT
 from harness.model.untold import BEGINS, COPIES, NEVER_TOLD, SENDS, VALUES
@@ -160,12 +160,12 @@ def _sends(columns: _SendColumns, values: Numbers, number: int, first_ns: int) -
     places = _sends_in_order(columns.producer, columns.start_ns, number)
     start, end = columns.start_ns[places], columns.end_ns[places]
     start = np.maximum(np.where(start == UNKNOWN, first_ns, start), 1)
-    offset, partition = columns.offset[places], columns.partition[places]
+    offset = columns.offset[places]
     return pa.table(
         {
             "f": pa.repeat(pa.scalar("send"), len(places)),
             "type": pa.array(columns.type[places], pa.string()),
-            "partition": pa.array(partition, pa.int32(), mask=partition == NOWHERE),
+            "partition": pa.array(columns.partition[places], pa.int32()),
             "value": pa.array(values[places]),
             "offset": pa.array(offset, mask=offset == UNKNOWN),
             "error": pa.array(

@@ -40,7 +40,6 @@ from harness.history.record_format import FAIL, INFO, OK, OPEN, HistoryError
 from harness.model.runs.imported_history import MOST_PRODUCERS, shown
 
 UNKNOWN: Final = -1
-NOWHERE: Final = -2  # a partition of which it is not known whether the send got there
 MOST_IN_A_RANGE: Final = 1_000_000
 Reader = Callable[[Path], Iterator[tuple[int, bool, Entry]]]
 
