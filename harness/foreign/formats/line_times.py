@@ -6,7 +6,7 @@
                                                    kafkatest in Python and Go)
     "_time": "2026-11-20T09:00:00+01:00"       =>  EPOCH
     "_time": "09:00:00.100"                    =>  DAYTIME: no date is told (the same in C++)
-    nothing, behind a line with `_time`        =>  as that one (the same in C++)
+    nothing, behind a line of such a clock     =>  as that one (the same in C++)
 
 Times by two clocks cannot be compared (harness.foreign.parsed_history refuses them).
 """
