@@ -19,30 +19,32 @@ OWN = [(13, "a"), (14, "b")]
 
 
 @pytest.mark.parametrize(
-    ("sends", "reads", "about", "others", "doubtful"),
+    ("sends", "reads", "about", "taken"),
     [
-        ([*SENDS, TOOL], [(11, "a"), *OWN], None, [11], 0),  # VerifiableProducer sends once
-        ([*SENDS, TOOL], [(11, "a"), *OWN], AGAIN, [11], 1),  # unless it was told otherwise
-        (SENDS, [(11, "a"), *OWN], None, [11], 1),
-        (SENDS, [(11, "a"), *OWN], ONCE, [11], 0),
-        (SENDS, [(11, "a"), *OWN], IDEMPOTENT, [11], 0),
-        (SENDS, [(11, "a"), *OWN], NEW, [], 0),
-        (SENDS, [*OWN, (15, "a")], None, [], 0),  # behind the first ack: a duplicate
-        (SENDS, [(5, "a"), (11, "a"), *OWN], AGAIN, [5, 11], 2),
-        (SENDS, [(11, "a"), OWN[1]], ONCE, [11], 0),  # so it is lost
-        (SENDS, [(9, "a"), (11, "a"), OWN[1]], None, [9], 1),  # the last one may be its own
-        (SENDS, [(11, "hello"), *OWN], None, [11], 0),
-        (SENDS, [*OWN, (15, "hello")], ONCE, [], 0),
-        ([*SENDS, ERROR], [(12, "c"), *OWN], ONCE, [], 0),  # no copy
-        ([*SENDS, ERROR], [(3, "c"), (12, "c"), *OWN], ONCE, [3], 1),
-        ([*SENDS, ERROR], [(12, "c"), *OWN, (15, "c")], ONCE, [12], 0),
-        ([acked(10, "a", -1), SENDS[1]], [(4, "a"), (5, "a"), OWN[1]], IDEMPOTENT, [4], 1),
-        ([began(1, "c", partition=0)], [(4, "c"), (5, "c")], ONCE, [4], 1),  # no ack names a place
-        ([began(1, "c", partition=0)], [(4, "x")], ONCE, [], 0),  # a phantom
-        ([], [(4, "x"), (5, "x")], None, [4], 1),
+        ([*SENDS, TOOL], [(11, "a"), *OWN], None, [11, 0]),  # VerifiableProducer sends once
+        ([*SENDS, TOOL], [(11, "a"), *OWN], AGAIN, [11, 1]),  # unless it was told otherwise
+        (SENDS, [(11, "a"), *OWN], None, [11, 1]),
+        (SENDS, [(11, "a"), *OWN], ONCE, [11, 0]),
+        (SENDS, [(11, "a"), *OWN], IDEMPOTENT, [11, 0]),
+        (SENDS, [(11, "a"), *OWN], NEW, [0]),
+        (SENDS, [*OWN, (15, "a")], None, [0]),  # behind the first ack: a duplicate
+        (SENDS, [(5, "a"), (11, "a"), *OWN], AGAIN, [5, 11, 2]),
+        (SENDS, [(11, "a"), OWN[1]], ONCE, [11, 0]),  # so it is lost
+        (SENDS, [(9, "a"), (11, "a"), OWN[1]], None, [9, 1]),  # the last one may be its own
+        (SENDS, [(11, "hello"), *OWN], None, [11, 0]),
+        (SENDS, [*OWN, (15, "hello")], ONCE, [0]),
+        ([*SENDS, ERROR], [(12, "c"), *OWN], ONCE, [0]),  # no copy
+        ([*SENDS, ERROR], [(3, "c"), (12, "c"), *OWN], ONCE, [3, 1]),
+        ([*SENDS, ERROR], [(12, "c"), *OWN, (15, "c")], ONCE, [12, 0]),
+        ([acked(10, "a", -1), SENDS[1]], [(4, "a"), (5, "a"), OWN[1]], IDEMPOTENT, [4, 1]),
+        ([began(1, "c", partition=0)], [(4, "c"), (5, "c")], ONCE, [4, 1]),  # no ack names a place
+        ([began(1, "c", partition=0)], [(4, "x")], ONCE, [0]),  # a phantom
+        ([], [(4, "x"), (5, "x")], None, [4, 1]),
     ],
 )
-def test_what_lies_below_the_first_ack(sends, reads, about, others, doubtful, tmp_path):
+def test_what_lies_below_the_first_ack(sends, reads, about, taken, tmp_path):
+    """`taken`: the offsets that are taken out, and of how many it is in doubt."""
+    *others, doubtful = taken
     lines = [read(100 + n, text, offset) for n, (offset, text) in enumerate(reads)]
     run = imported_pair(tmp_path, sends or [tool_line(1, "startup_complete")], lines, about)
 
