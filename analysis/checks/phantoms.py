@@ -5,6 +5,9 @@
                       read: a payload that is no value  =>  a phantom (unparsable), one an offset
                       read: one of ours, but changed    =>  corrupt (analysis.checks.integrity)
 
+Of an imported history a value below its first acknowledged offset is none: whether an earlier run
+sent it is not known (harness.foreign.earlier_runs).
+
 A send that ended info may be read, since its end is not known. A read contradicts only a certain
 *fail*, and complete records of all producers without a send of the value.
 
@@ -34,6 +37,8 @@ from analysis.checks.promise import (
 from analysis.frames.evidence import Rule, Tables, by_place
 from analysis.frames.operations import FAILED, is_send
 from analysis.frames.signs import Sign
+from harness.history.record_format import SEQUENCE_BITS
+from harness.model.runs.imported_history import FIRST_STRANGER, UNSENT
 
 # The errors of sends whose record certainly never left the client: produce() raised, or the client
 # purged its queue (librdkafka, rd_kafka_produceva and rd_kafka_purge). A record that was purged in
@@ -52,6 +57,8 @@ NOT_IN_LOG = frozenset(
     }
 )
 LAST_NS = 2**63 - 1
+_UNSENT = UNSENT << SEQUENCE_BITS
+_STRANGERS = (_UNSENT + FIRST_STRANGER, _UNSENT + (1 << SEQUENCE_BITS))
 
 
 def phantom() -> Rule:
@@ -91,7 +98,8 @@ def _is_aborted() -> Column:
 
 
 def _is_phantom() -> Column:
-    unsent = F.col("sent").isNull() | (F.col("sent") == FAILED)
+    stranger = (F.col("value") >= _STRANGERS[0]) & (F.col("value") < _STRANGERS[1])
+    unsent = (F.col("sent").isNull() & ~stranger) | (F.col("sent") == FAILED)
     return unsent & F.col("lowest_place").isNotNull()
 
 

@@ -21,12 +21,12 @@ from analysis.stored.fact_rows import (
 )
 from analysis.stored.groups.passed_over import RESET_LATE_NS, passed_over
 from analysis.stored.replica_samples import looks_of
-from analysis.stored.settings import Settings, nanoseconds
+from analysis.stored.settings import nanoseconds
 from analysis.stored.stored_run import CORRUPT, Run, final_ends, is_dense
 from analysis.stored.table_rows import View
 from analysis.stored.transactions.hanging import hanging
 from harness.history.tables import partitions_named
-from harness.model.client_settings import EARLIEST, LATEST, acks_of, resets_of, retries_of
+from harness.model.client_settings import EARLIEST, LATEST, acks_of, leaves_one_copy, resets_of
 from harness.model.untold import RESETS
 from harness.model.worker_kinds import kind_named
 
@@ -57,7 +57,7 @@ def run_row(run: Run, causes: Sequence[CauseRow] = (), cycles: Cycles | None = N
         "transforms": run.transforms,
         "transactional": run.transactional,
         "dirty": run.transactional and run.reads_uncommitted,
-        "one_copy": _one_copy(run.scenario["workload"]["producer"]),
+        "one_copy": leaves_one_copy(run.scenario["workload"]["producer"]),
         "acks_of_leader": acks_of(run.scenario["workload"]["producer"]) == "1",
         "dumps": _dumps(run),
         "deaths": list(run.deaths),
@@ -164,15 +164,6 @@ def _read_up_to(run: Run, partition: int) -> int | None:
     wrong = {row["process"] for row in run.findings} | {damage.process for damage in run.damage}
     ends = (e for e in run.ends if e["partition"] == partition and e["process"] not in wrong)
     return max((end["position"] for end in ends if end["position"] is not None), default=None)
-
-
-def _one_copy(producer: Settings) -> bool:
-    """Whether each send leaves one record at most after the one that was acknowledged.
-
-    librdkafka also repeats sends without counting, but only answered ones: such a copy lies before.
-    """
-    idempotent = str(producer.get("enable.idempotence", False)).lower() == "true"
-    return idempotent or "transactional.id" in producer or retries_of(producer) == 0
 
 
 def _from_start(run: Run) -> bool:

@@ -53,7 +53,7 @@ def report(run: Run, found: Found, permission: Permission) -> Report:
     counts = judged.counts
     happened = outcome(
         judged.judgements,
-        judged.doubts,
+        judged.unclear,
         counts["acked"],
         judged.tried,
         counts["expired_unread"],

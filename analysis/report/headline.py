@@ -45,14 +45,14 @@ def sentence(
         *_demands(judgements),
         *_gap_demands({**judged.gaps, **judged.numbers, **judged.levels}),
         "" if lost.convicts else data,
-        _deleted(judged) if lost.count or not judged.doubts else "",
+        _deleted(judged) if lost.count or not judged.unclear else "",
         *_others(judgements, facts, broken=False),
         _stopped("produce", "Writes", judged.windows, threshold_ms) if timed else "",
         _stopped("consume", "Reads", judged.windows, None),
         _stopped("process", "The consumer group", judged.windows, None),
     ]
     is_lost = lost.count and lost.suspended is None
-    if judged.verdict.name == "unknown" and (is_lost or not judged.doubts):
+    if judged.verdict.name == "unknown" and (is_lost or not judged.unclear):
         parts.append(f"Whether all promises were kept is unknown: {reasons[0]}.")
     if judged.without_digests:
         parts.append(
@@ -113,8 +113,8 @@ def _of_acknowledged(judged: Judged, acked: int, after: str) -> str:
             f"Data was lost: {lost.count:,} of {_records(acked)} {are} gone{after}; "
             f"{_of_loss(lost, judged.facts)}."
         )
-    if judged.doubts:
-        return f"It is not known whether data was lost: {judged.doubts[0]}."
+    if judged.unclear:
+        return f"It is not known whether data was lost: {judged.unclear[0]}."
     if not acked:  # acks=0, and what was sent did arrive
         return f"Nothing was acknowledged, so no acknowledged data can be lost{after}."
     every = "the only acknowledged record was" if acked == 1 else f"all {_records(acked)} were"

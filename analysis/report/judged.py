@@ -45,7 +45,7 @@ from harness.model.runs.report import Latencies, Quantiles
 from harness.model.runs.report_course import Rebalances, Replication, Window
 from harness.model.runs.report_findings import SendError
 from harness.model.sections.expect import Looks, unjudged
-from harness.model.untold import BEGINS, READ_TIMES
+from harness.model.untold import BEGINS, COPIES, READ_TIMES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +56,7 @@ class Judged:
     verdict: Verdict
     judgements: Mapping[str, Judgement]
     doubts: Sequence[str]
+    unclear: Sequence[str] = ()  # those for which it is not known whether data was lost
     windows: Sequence[Window] = ()
     gaps: Mapping[str, Gap] = field(default_factory=dict)
     numbers: Mapping[str, Counted] = field(default_factory=dict)
@@ -66,10 +67,14 @@ class Judged:
     counts: Mapping[str, int] = field(default_factory=dict)  # of the report, and PAST
     errors: Sequence[SendError] = ()
     tried: str = ""  # what was tried, in words; empty where no send is known to be undelivered
-    deleted: int = 0  # acknowledged records below the log's start
     available: Availability = Availability(value=None)  # noqa: RUF009  frozen
     defaults_of: str = ""  # the client whose defaults an imported history has
     without_digests: bool = False  # its tables could not be held against what was sealed
+
+    @property
+    def deleted(self) -> int:
+        """Acknowledged records below the log's start."""
+        return self.counts.get("acked_below_log_start", 0)
 
 
 def judged_of(run: Run, found: Found, permission: Permission) -> Judged:
@@ -117,6 +122,7 @@ def judged_of(run: Run, found: Found, permission: Permission) -> Judged:
         verdict=decide(judgements, unknown, {**gaps, **numbers, **levels}),
         judgements=judgements,
         doubts=unsure.doubts,
+        unclear=_unclear(run, found, unsure.doubts),
         windows=windows,
         gaps=gaps,
         numbers=numbers,
@@ -127,11 +133,23 @@ def judged_of(run: Run, found: Found, permission: Permission) -> Judged:
         counts=counts,
         errors=errors,
         tried=tried_words(counts, errors, timeout_ms_of(run.scenario["workload"]["producer"])),
-        deleted=found.counts["acked_below_log_start"],
         available=availability(run, rows, facts.acks),
         defaults_of=run.defaults_of,
         without_digests=run.without_digests,
     )
+
+
+def _unclear(run: Run, found: Found, doubts: Sequence[str]) -> Sequence[str]:
+    """The doubts for which it is not known whether data was lost: none where an imported history's
+    final read has each acknowledged record."""
+    moved = found.findings["inconsistent-offset"].split
+    if COPIES in run.untold and moved.get("acked_elsewhere"):
+        return (*doubts, "copies of acknowledged records may be an earlier run's")
+    missing = sum(found.findings[name].count for name in ("lost", "unseen"))
+    missing += found.counts["acked_below_log_start"] + moved.get("passed_over", 0)
+    whole = not (run.damage or run.findings)
+    all_found = run.untold and found.counts["acked"] and whole and not missing
+    return () if all_found else doubts
 
 
 def _known_windows(found: Found, facts: Facts) -> list[WindowRow]:

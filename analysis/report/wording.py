@@ -110,7 +110,10 @@ def remarks(report: Report) -> list[Remark]:
         lasted = f"{seconds(report.rates.load_s)} instead of {number(report.rates.planned_s)} s"
         words = f"The load lasted {lasted}, until the last fault was healed."
         found.append(Remark(tone="quiet", words=words))
-    if notes := report.configuration.notes:
+    notes = report.configuration.notes
+    if notes and report.untold:  # on what an import passed over
+        found += [Remark(tone="quiet", words=str(note)) for note in notes]
+    elif notes:
         words = "Some settings were left out, do nothing here or were made to fit"
         words += f": {count_of(len(notes), 'note')} in the report’s configuration."
         found.append(Remark(tone="quiet", words=words))

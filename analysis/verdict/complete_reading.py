@@ -8,7 +8,8 @@ called lost:
     nothing may delete within the run, 10 acked records below it    =>  unknown
     all 40 acked records below it, whatever may be deleted          =>  unknown
     the same of one partition among several                         =>  unknown
-    nothing may delete, the log begins at 10, no ack lies below     =>  unknown
+    nothing may delete, the log begins at 10, no ack lies below     =>  unknown, but not of an
+                                                                        imported history
     log start 0, nothing in the log                                 =>  40 lost: no matter of this
 
 Deletion is allowed where `cleanup.policy` has delete, and a time that is not longer than the run,
@@ -65,7 +66,7 @@ def reading_doubts(run: Run, counts: Mapping[str, int], unseen: int, work: Work)
         yield from _followers(run, counts, work)
         if run.grouped:
             yield from _group(run, work)
-    yield from _final_read(run, unseen)
+    yield from _final_read(run, unseen, work)
     yield from _below_the_start(run, counts, work)
 
 
@@ -77,8 +78,19 @@ def _dumped(run: Run, counts: Mapping[str, int], work: Work) -> bool:
 # The final read
 
 
-def _final_read(run: Run, unseen: int) -> Iterator[str]:
-    partitions = [end["partition"] for end in final_ends(run) if not end["complete"]]
+def is_told(run: Run, partition: int, work: Work) -> bool:
+    """Whether an imported history says of a partition that something was read there, acknowledged
+    or looked for: of others nothing is missing."""
+    found = {row["partition"] for row in work.rows if row["type"] == "ok"}
+    return not run.untold or partition in found | {end["partition"] for end in run.ends}
+
+
+def _final_read(run: Run, unseen: int, work: Work) -> Iterator[str]:
+    partitions = [
+        end["partition"]
+        for end in final_ends(run)
+        if not end["complete"] and is_told(run, end["partition"], work)
+    ]
     if partitions:
         which = ", ".join(map(str, partitions[:5])) + (", …" if len(partitions) > 5 else "")
         what = "partition" if len(partitions) == 1 else "partitions"
@@ -97,7 +109,7 @@ def _below_the_start(run: Run, counts: Mapping[str, int], work: Work) -> Iterato
     starts = {end["partition"]: end["log_start"] or 0 for end in final_ends(run)}
     moved = [number for number, start in starts.items() if start > 0]
     kept = [number for number in moved if not may_delete(run, 2 * _sent_bytes(run, work, number))]
-    if kept:
+    if kept and (below or not run.untold):  # others' topics were there before
         where = f"{records} below the log's start"
         if not below:
             where = f"the log of partition {kept[0]} begins at offset {starts[kept[0]]:,}"

@@ -46,7 +46,7 @@ from harness.model.worker_kinds import kind_named
 def load_doubts(run: Run, counts: Mapping[str, int], work: Work) -> Iterator[str]:
     """Why the load was not enough."""
     if not counts["sends"]:
-        yield "nothing was sent"
+        yield "the history tells no send" if run.untold else "nothing was sent"
         return
     unacknowledged = acks_of(run.scenario["workload"]["producer"]) == "0"
     if unacknowledged and not counts["indeterminate_landed"]:

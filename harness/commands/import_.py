@@ -67,6 +67,8 @@ def import_(  # each an option of the command
     folder, summary = import_files(files, final or (), request)
     console.print(summary, markup=False)
     if no_check:
+        for note in folder.read().notes:
+            console.print(note, markup=False)
         console.print(f"imported: {folder.path}", markup=False)
         return
     raise typer.Exit(check_runs([folder], master=None, console=console))

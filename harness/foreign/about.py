@@ -42,6 +42,7 @@ class About(BaseModel):
     title: str = "an imported history"
     faults: Literal["none", "unknown"] = "unknown"
     defaults: bool | str = False
+    new_topic: bool = False  # it was empty before the first send of the history
     partitions: int | None = Field(default=None, ge=1, le=1000)
     replication_factor: int | None = Field(default=None, ge=1, le=1000)
     producer: dict[str, Value] = Field(default={})

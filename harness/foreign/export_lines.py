@@ -1,4 +1,4 @@
-"""A sealed history as lines that can be imported again (harness.foreign.lines).
+"""A sealed history as lines that can be imported again (harness.foreign.formats.lines).
 
     send 7, from 10 to 20, ok at 0/41    =>  producer_send_begin at 10, producer_send_success at 20
     a send that asked for no ack         =>  producer_send_success at offset -1

@@ -9,6 +9,9 @@
     an ack has no offset                                               =>  not complete: its end is
                                                                            not known
     ranges without values                                              =>  not complete
+    nobody tells of the partition                                      =>  nothing is said of it
+    Jepsen: sought to the beginning, then a@0 c@2; b was acked at 1    =>  not complete, and it
+                                                                           passed 1
 
 We believe the user which reads are the final read, and not that it got to the end: that needs a
 sign. Several readers (members of a group) make one final read, in order of time.
@@ -19,6 +22,7 @@ there; what it had read there and behind before counts as read live.
     a@0 b@1 c@2, and then b@1     =>  a@0 b@1 are the final read; b@1 c@2 before were read live
     the same, each by another     =>  the same
     a line `read_to_end` before   =>  it ended another pass, and says nothing
+    sought to the beginning       =>  what was read before was read live
 """
 
 from __future__ import annotations
@@ -54,7 +58,12 @@ def last_pass(history: ParsedHistory, names: Iterable[str]) -> LastPass:
         lowest = np.minimum.accumulate(offset[places][::-1])[::-1]  # from here on
         is_final[places[:-1]] = offset[places[:-1]] < lowest[1:]
     sizes = [len(reads.offset) for reads in readers.values()]
-    return dict(zip(readers, np.split(is_final, np.cumsum(sizes)[:-1]), strict=True))
+    final = dict(zip(readers, np.split(is_final, np.cumsum(sizes)[:-1]), strict=True))
+    for name, reads in readers.items():
+        for number, pass_ in reads.passes.items():
+            before = np.arange(len(reads.offset)) < pass_.records
+            final[name] &= ~(before & (np.asarray(reads.partition) == number))
+    return final
 
 
 def ended_ns(history: ParsedHistory, final: LastPass) -> int:
@@ -63,7 +72,7 @@ def ended_ns(history: ParsedHistory, final: LastPass) -> int:
 
 
 def ends(history: ParsedHistory, final: LastPass, partitions: int) -> Iterator[dict[str, Any]]:
-    """The fields of an event `ends` for each partition."""
+    """The fields of an event `ends` for each partition of which anybody tells."""
     readers = [history.reads[name] for name in final]
     after_acks = ended_ns(history, final) >= history.last_ack_ns
     has_ranges = any(reads.ranges for reads in readers)
@@ -73,7 +82,7 @@ def ends(history: ParsedHistory, final: LastPass, partitions: int) -> Iterator[d
         _places(reads, ~final[name] if name in final else None)
         for name, reads in history.reads.items()
     ]
-    for partition in range(partitions):
+    for partition in sorted(_told(history) & {*range(partitions)}):
         lines = _lines_of_last_pass(history, final, partition, acked_ns.get(partition, 0))
         line = max(lines, key=lambda line: line.end, default=None)
         fields: dict[str, Any] = {"partition": partition}
@@ -89,9 +98,34 @@ def ends(history: ParsedHistory, final: LastPass, partitions: int) -> Iterator[d
             missed = np.setdiff1d(others[others >= (first or 0)], offsets, assume_unique=True)
             looked = len(offsets) or any(partition in reads.assigned for reads in readers)
             complete = after_acks and bool(looked) and partition not in without_offset
+            passed = missed[_passed(history, final, partition, missed)]
+            missed = np.setdiff1d(missed, passed, assume_unique=True)
             missing = int(missed[0]) if len(missed) else None
+            complete &= not len(passed)
             fields |= end_fields(first, last, missing, complete=complete)
         yield fields
+
+
+def _passed(history: ParsedHistory, final: LastPass, partition: int, missed: Numbers) -> Numbers:
+    """Which of these offsets a final reader was led past from the log's start, all acks of them
+    being there when it began."""
+    sends = history.sends
+    mine = (np.asarray(sends.type) == OK) & (np.asarray(sends.partition) == partition)
+    offset, end_ns = np.asarray(sends.offset)[mine], np.asarray(sends.end_ns)[mine]
+    passed = np.zeros(len(missed), dtype=bool)
+    for pass_ in (history.reads[name].passes.get(partition) for name in final):
+        if pass_ is not None:
+            late = np.isin(missed, offset[end_ns > pass_.begun_ns])
+            passed |= (missed < pass_.position) & ~late
+    return passed
+
+
+def _told(history: ParsedHistory) -> set[int]:
+    """The partitions of which anybody tells anything."""
+    columns = [history.sends.partition, *(reads.partition for reads in history.reads.values())]
+    numbers = [{*np.unique(np.asarray(column, dtype=np.int64)).tolist()} for column in columns]
+    told = [{*reads.assigned, *reads.to_end} for reads in history.reads.values()]
+    return set[int]().union(*numbers, *told)
 
 
 def _lines_of_last_pass(

@@ -66,6 +66,8 @@ class HistoryFacts:
     partitions: int
     producers: int
     untold: tuple[str, ...]  # what the history itself does not say
+    dated: bool = True  # its times are those of a wall clock whose zone is known, or of none
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +139,8 @@ def _record_of(facts: HistoryFacts, request: ImportRequest) -> Callable[[str], R
         "phases": [{"name": "load", "start_ns": max(1, start_ns), "end_ns": max(1, end_ns)}],
         "untold": [*facts.untold, *about.untold()],
         "defaults_of": "" if about.client is None else about.client.words,
-        **_wall_clock(start_ns, end_ns),
+        "notes": facts.notes,
+        **(_wall_clock(start_ns, end_ns) if facts.dated else {}),
     }
 
     def record_of(run_id: str) -> RunRecord:

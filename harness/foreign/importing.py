@@ -1,26 +1,24 @@
 """kafka-harness import: makes the folder of one run of the files of another program's history.
 
-A file has lines (harness.foreign.lines) or Jepsen's EDN (harness.foreign.jepsen_edn); its first
-characters show which. One import takes files of one kind.
+A file has lines or Jepsen's EDN (harness.foreign.formats); its first characters show which. One
+import takes files of one kind.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from harness.foreign.earlier_runs import part_earlier, place_sends
 from harness.foreign.final_read import LastPass, last_pass
+from harness.foreign.formats.jepsen_edn import is_jepsen, read_jepsen
+from harness.foreign.formats.lines import read_lines
 from harness.foreign.imported_run import ImportRequest, refuse_name, write_run
-from harness.foreign.jepsen_edn import read_jepsen
 from harness.foreign.line_tables import facts_of, rows_of
-from harness.foreign.lines import lines_of, read_lines
 from harness.foreign.parsed_history import ParsedHistory, Reader, parse_files
 from harness.history.record_format import HistoryError
 from harness.model.runs.imported_history import summary
 from harness.model.runs.run_folder import RunFolder
-
-_JEPSEN = re.compile(rb"\s*(\{\s*:|#jepsen)")
 
 
 def import_files(
@@ -31,17 +29,22 @@ def import_files(
     refuse_name(request.name)
     if twice := [file for number, file in enumerate(files) if file in files[:number]]:
         raise HistoryError(f"{twice[0]}: it is given twice")
-    readers = [(file, _reader(file)) for file in files]
+    readers: list[tuple[Path, Reader]] = [
+        (file, read_jepsen if is_jepsen(file) else read_lines) for file in files
+    ]
     kinds = {reader for _, reader in readers}
     if len(kinds) > 1:
         odd = next(file for file, reader in readers if reader is not readers[0][1])
         raise HistoryError(
             f"{odd}: it is of another kind than {files[0]}: import one kind at a time"
         )
-    history = parse_files(readers)
+    history, about = parse_files(readers), request.about
+    history.new_topic = kinds == {read_jepsen}  # its tests make their topics
+    parted = part_earlier(history, about)
+    place_sends(history)
     final_read = last_pass(history, _readers(final, history))
-    about = request.about
-    run = write_run(facts_of(history), request, lambda _: rows_of(history, final_read, about))
+    facts = facts_of(history, parted)
+    run = write_run(facts, request, lambda _: rows_of(history, final_read, about))
     return run, _summary(history, final_read)
 
 
@@ -52,11 +55,6 @@ def _summary(history: ParsedHistory, final: LastPass) -> str:
     return summary(
         len(history.sends.type), acked, read, by_final_read if final else "no final read"
     )
-
-
-def _reader(file: Path) -> Reader:
-    first = next(lines_of(file), b"")
-    return read_jepsen if _JEPSEN.match(first) else read_lines
 
 
 def _readers(final: Sequence[str], history: ParsedHistory) -> list[str]:

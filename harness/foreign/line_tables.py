@@ -6,7 +6,7 @@ A value that was read and never sent has the number of no producer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -14,40 +14,67 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from harness.foreign.about import About
+from harness.foreign.earlier_runs import Parted
 from harness.foreign.final_read import LastPass, Numbers, ended_ns, ends
+from harness.foreign.formats.line_times import EPOCH
 from harness.foreign.imported_run import HistoryFacts, HistoryRows, Row, end_events
 from harness.foreign.parsed_history import UNKNOWN, ParsedHistory, Reads
 from harness.history.record_format import OK, OPEN, SEQUENCE_BITS, TYPE_NAMES
-from harness.model.runs.imported_history import UNSENT
-from harness.model.untold import BEGINS, NEVER_TOLD, VALUES
+from harness.model.runs.imported_history import FIRST_STRANGER, UNSENT
+from harness.model.untold import BEGINS, COPIES, NEVER_TOLD, SENDS, VALUES
 
 NO_ACK: Final = "_NO_ACK"  # how a send without acks ends, as our own workers record it
 
 
-def facts_of(history: ParsedHistory) -> HistoryFacts:
+def facts_of(history: ParsedHistory, parted: Parted) -> HistoryFacts:
     """What run.json says of a history."""
     spans = history.span_ns.values()
-    begins = () if history.has_begins else (BEGINS,)
-    values = (VALUES,) if any(reads.ranges for reads in history.reads.values()) else ()
+    untold = {
+        BEGINS: not history.has_begins,
+        SENDS: not history.sends.type,
+        COPIES: parted.doubtful,
+        VALUES: any(reads.ranges for reads in history.reads.values()),
+    }
     return HistoryFacts(
         start_ns=min(start for start, _ in spans),
         end_ns=max(end for _, end in spans),
         topic=history.topic,
         partitions=_partitions(history),
         producers=len(history.producers),
-        untold=(*begins, *values, *NEVER_TOLD),
+        untold=(*(name for name, is_so in untold.items() if is_so), *NEVER_TOLD),
+        dated=history.clock == EPOCH,
+        notes=tuple(_notes(history, parted)),
     )
+
+
+def _notes(history: ParsedHistory, parted: Parted) -> Iterator[str]:
+    for file, lines in history.logged.items():
+        are = "line is no JSON and was" if lines == 1 else "lines are no JSON and were"
+        yield f"{file}: {lines:,} {are} passed over."
+    where = "below the first acknowledged offset of"
+    if others := parted.others:
+        what = "record is" if others == 1 else "records are"
+        yield f"{others:,} {what} {where} a partition, and an earlier run's."
+    if doubtful := parted.doubtful:
+        what = "record is" if doubtful == 1 else "records are"
+        yield (
+            f"{doubtful:,} {what} {where} a partition, and an earlier run's or of this history: "
+            "--about may tell (new_topic, the producer's retries)."
+        )
 
 
 def rows_of(history: ParsedHistory, final: LastPass, about: About) -> HistoryRows:
     """The rows of a run's tables, one batch of each process."""
     values = _values(history)
-    sends = _SendColumns(history, without_acks=about.without_acks)
+    in_partitions = list(ends(history, final, _partitions(history))) if final else []
+    partitions = max(about.partitions or 1, _partitions(history))
+    sends = _SendColumns(history, _unplaced(partitions, in_partitions), about.without_acks)
+    texts = pa.array([*history.texts, *history.strangers], pa.string())
     processes = {*history.producers, *history.reads}
     return HistoryRows(
         operations={name: _operations(name, history, sends, values, final) for name in processes},
-        values=[pa.table({"value": values, "text": pa.array(history.texts, pa.string())})],
-        events=_events(history, final),
+        values=[pa.table({"value": values, "text": texts})],
+        events=_events(history, final, in_partitions),
     )
 
 
@@ -59,14 +86,26 @@ def _partitions(history: ParsedHistory) -> int:
 
 def _values(history: ParsedHistory) -> Numbers:
     """The value of each text, by its place."""
-    values = np.empty(len(history.texts), dtype=np.int64)
+    texts, strangers = len(history.texts), len(history.strangers)
+    values = np.empty(texts + strangers, dtype=np.int64)
     producer, start_ns = np.asarray(history.sends.producer), np.asarray(history.sends.start_ns)
     for number in history.producers.values():
         in_order = _sends_in_order(producer, start_ns, number)
         values[in_order] = (number << SEQUENCE_BITS) + np.arange(len(in_order))
-    unsent = len(history.texts) - history.sent
-    values[history.sent :] = (UNSENT << SEQUENCE_BITS) + np.arange(unsent)
+    unsent = UNSENT << SEQUENCE_BITS
+    values[history.sent : texts] = unsent + np.arange(texts - history.sent)
+    values[texts:] = unsent + FIRST_STRANGER + np.arange(strangers)
     return values
+
+
+def _unplaced(partitions: int, in_partitions: Sequence[Row]) -> int:
+    """The partition of sends that tell none: one of those of which the least is known, so that none
+    is said to be absent that nobody looked for."""
+    known = {
+        each["partition"]: (each["complete"], -(each.get("log_start") or 0))
+        for each in in_partitions
+    }
+    return min(range(partitions), key=lambda number: known.get(number, ()))
 
 
 def _sends_in_order(producer: Numbers, start_ns: Numbers, number: int) -> Numbers:
@@ -78,10 +117,10 @@ def _sends_in_order(producer: Numbers, start_ns: Numbers, number: int) -> Number
 class _SendColumns:
     """The columns of all sends, as they are stored."""
 
-    def __init__(self, history: ParsedHistory, *, without_acks: bool | None) -> None:
+    def __init__(self, history: ParsedHistory, unplaced: int, without_acks: bool | None) -> None:
         sends = history.sends
-        self.producer = np.asarray(sends.producer)
-        self.partition = np.maximum(np.asarray(sends.partition), 0)
+        self.producer, partition = np.asarray(sends.producer), np.asarray(sends.partition)
+        self.partition = np.where(partition == UNKNOWN, unplaced, partition)
         self.start_ns = np.asarray(sends.start_ns)
         self.end_ns = np.asarray(sends.end_ns)
         offset, type_, error = (
@@ -159,7 +198,7 @@ def _reads(reads: Reads, values: Numbers, final: Numbers | None) -> pa.Table:
     )
 
 
-def _events(history: ParsedHistory, final: LastPass) -> Iterator[Row]:
+def _events(history: ParsedHistory, final: LastPass, in_partitions: Iterable[Row]) -> Iterator[Row]:
     for name, reads in history.reads.items():
         for time_ns, partition, offset in reads.positions:
             yield {
@@ -179,5 +218,4 @@ def _events(history: ParsedHistory, final: LastPass) -> Iterator[Row]:
                 "text": f"offset {reads.offset[place]}",
             }
     if final:
-        in_partitions = ends(history, final, _partitions(history))
         yield from end_events(next(iter(final)), ended_ns(history, final), in_partitions)

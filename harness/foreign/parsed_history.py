@@ -5,6 +5,7 @@
     begin "7", and no more                    =>  a send whose end is not known
     record "7" at 0/41                        =>  a record read, of the value that was sent as "7"
     2 to 4 of partition 0                     =>  three records read, whose values are not known
+    sought to the beginning, then 2@0 2@7     =>  the reader was led from the log's start past 7
 
 A text is one value of the history, whoever sent it. A text that is sent twice is an error: nobody
 could say which of the two was read. A send takes about 150 bytes of memory, a record read 28.
@@ -19,16 +20,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from harness.foreign.bounds import LineError
-from harness.foreign.lines import (
+from harness.foreign.formats.bounds import LineError
+from harness.foreign.formats.lines import (
     ACKED,
     ASSIGNED,
     BEGIN,
     COUNTED,
+    LOGGED,
+    MOVED,
     RANGE,
     READ,
     READS,
     SENDS,
+    SOUGHT,
     TO_END,
     Entry,
 )
@@ -73,6 +77,16 @@ class ReadToEnd:
     records: int  # how many the reader had read before, in all partitions
 
 
+@dataclass(slots=True, kw_only=True)
+class Pass:
+    """What a reader read of a partition since it sought its log's start."""
+
+    begun_ns: int
+    records: int  # how many the reader had read before, in all partitions
+    position: int = 0  # behind the last record up to which it was led by nothing else
+    going_on: bool = True
+
+
 @dataclass(kw_only=True)
 class Reads:
     """The columns of the records that one reader read, in its order."""
@@ -83,6 +97,7 @@ class Reads:
     time_ns: array[int] = field(default_factory=lambda: array("q"))
     positions: list[tuple[int, int, int]] = field(default_factory=list)  # time, partition, offset
     to_end: dict[int, ReadToEnd] = field(default_factory=dict)  # the last of each partition
+    passes: dict[int, Pass] = field(default_factory=dict)  # the last of each partition
     assigned: set[int] = field(default_factory=set)  # partitions
     unread: set[int] = field(default_factory=set)  # assigned, and nothing read of it since
     uncounted: dict[int, int] = field(default_factory=lambda: defaultdict(int))  # by no range yet
@@ -96,6 +111,8 @@ class Reads:
         if partition in self.unread:
             self.unread.discard(partition)
             self.positions.append((time_ns, partition, offset))
+        if (pass_ := self.passes.get(partition)) and pass_.going_on:
+            pass_.position = offset + 1
         self.partition.append(partition)
         self.offset.append(offset)
         self.text.append(text)
@@ -115,11 +132,24 @@ class ParsedHistory:
     span_ns: dict[str, tuple[int, int]] = field(default_factory=dict)  # of each process
     files: dict[str, set[str]] = field(default_factory=dict)  # file -> its processes
     acked: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    # Texts of records that are of no send here, each at one place (harness.foreign.earlier_runs);
+    # their places follow those of `texts`.
+    strangers: list[str] = field(default_factory=list)
+    once: set[str] = field(default_factory=set)  # processes whose tool sends nothing again
+    logged: dict[str, int] = field(default_factory=dict)  # file -> its lines that are a logger's
     topic: str | None = None
+    new_topic: bool = False  # whoever wrote the history had made it
+    clock: str | None = None  # of harness.foreign.formats.line_times
     has_begins: bool = True
     last_ack_ns: int = 0
 
     def _add_time_and_topic(self, entry: Entry) -> None:
+        if entry.clock != (self.clock or entry.clock):
+            raise LineError(
+                f"its time is {entry.clock}, and those of lines before are {self.clock}: nobody "
+                "knows how far these are apart; give each line a `timestamp`"
+            )
+        self.clock = entry.clock
         first_ns, last_ns = self.span_ns.get(entry.process, (entry.time_ns, entry.time_ns))
         self.span_ns[entry.process] = min(first_ns, entry.time_ns), max(last_ns, entry.time_ns)
         if entry.topic is not None and entry.topic != self.topic:
@@ -139,6 +169,8 @@ class ParsedHistory:
                     f"its program counts {entry.amount:,} acks, and its lines tell "
                     f"{self.acked[entry.process]:,}: some are missing"
                 )
+            if entry.once:
+                self.once.add(entry.process)
             return
         if entry.kind not in SENDS or entry.value is None:
             return
@@ -180,6 +212,9 @@ class ParsedHistory:
     def add_read(self, entry: Entry) -> None:
         """Add what an entry says of a reader, once all sends are known."""
         self._add_time_and_topic(entry)
+        if entry.kind == MOVED and entry.process in self.reads:
+            for pass_ in self.reads[entry.process].passes.values():
+                pass_.going_on = False
         if entry.kind not in READS or entry.partition is None:
             return
         reads = self.reads.setdefault(entry.process, Reads())
@@ -187,6 +222,8 @@ class ParsedHistory:
         if entry.kind == ASSIGNED:
             reads.assigned.add(partition)
             reads.unread.add(partition)
+        elif entry.kind == SOUGHT:
+            reads.passes[partition] = Pass(begun_ns=entry.time_ns, records=len(reads.offset))
         elif entry.kind == TO_END:
             reads.to_end[partition] = ReadToEnd(
                 start=entry.offset or 0,
@@ -201,19 +238,16 @@ class ParsedHistory:
                 reads.without_value.append(len(reads.offset))
                 reads.add(entry, entry.offset, UNKNOWN)
                 return
-            place = self.texts.setdefault(entry.value, len(self.texts))
-            if place < self.sent and self.sends.partition[place] == UNKNOWN:
-                self.sends.partition[place] = partition
-            reads.add(entry, entry.offset, place)
+            reads.add(entry, entry.offset, self.texts.setdefault(entry.value, len(self.texts)))
         elif entry.kind == RANGE:
             self._add_range(entry, reads)
 
     def _add_range(self, entry: Entry, reads: Reads) -> None:
-        partition, count = entry.partition or 0, entry.amount or 0
+        partition, count = entry.partition or 0, entry.amount or 0  # 0: it is not told
         if reads.uncounted and not reads.ranges:
             listed = reads.uncounted.pop(partition, 0)
             reads.uncounted[-1] = 0  # from now on each record is known to have its line
-            if listed != count:
+            if listed < count:  # librdkafka's clients count no more than they were asked to read
                 raise LineError(
                     f"it sums up {count:,} records of partition {partition}, and the lines before "
                     f"it tell {listed:,}: some are missing"
@@ -224,7 +258,8 @@ class ParsedHistory:
         if count > MOST_IN_A_RANGE:
             raise LineError(f"it tells of {count:,} records at once, more than any poll returns")
         # It is not known where the gaps of a range are.
-        for offset in range(first, last + 1) if count == last - first + 1 else (first, last):
+        whole = count == last - first + 1
+        for offset in range(first, last + 1) if whole else dict.fromkeys((first, last)):
             reads.add(entry, offset, UNKNOWN)
 
 
@@ -236,7 +271,7 @@ def parse_files(files: Iterable[tuple[Path, Reader]]) -> ParsedHistory:
             with_reads.append((path, reader))
     history.sent = len(history.texts)
     for path, reader in with_reads:
-        for number, _, entry in reader(path):
+        for number, _, entry in _without_logged(history, path, reader(path)):
             _add(history.add_read, path, number, entry)
     if not history.sends.type and not any(reads.offset for reads in history.reads.values()):
         names = ", ".join(history.files)
@@ -248,13 +283,27 @@ def _add_sends(history: ParsedHistory, path: Path, reader: Reader) -> bool:
     """Add the sends of a file; whether it has reads, too. A file whose lines name no process has
     sends or reads, not both."""
     processes, has_reads = history.files.setdefault(str(path), set()), False
-    for number, names_process, entry in reader(path):
+    for number, names_process, entry in _without_logged(history, path, reader(path)):
         processes.add(entry.process)
         has_reads |= entry.kind in READS
         if has_reads and not names_process:
             return True
         _add(history.add_send, path, number, entry)
     return has_reads
+
+
+def _without_logged(
+    history: ParsedHistory, path: Path, entries: Iterator[tuple[int, bool, Entry]]
+) -> Iterator[tuple[int, bool, Entry]]:
+    """The entries that are of no logger, which are counted."""
+    logged = 0
+    for number, names_process, entry in entries:
+        if entry.kind == LOGGED:
+            logged += 1
+        else:
+            yield number, names_process, entry
+    if logged:
+        history.logged[str(path)] = logged
 
 
 def _add(add: Callable[[Entry], None], path: Path, number: int, entry: Entry) -> None:

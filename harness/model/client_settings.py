@@ -47,6 +47,15 @@ def retries_of(producer: Mapping[str, Any]) -> int:
     return int(by_one_name(producer).get("retries", RETRIES))
 
 
+def leaves_one_copy(producer: Mapping[str, Any]) -> bool:
+    """Whether each send leaves one record at most after the one that was acknowledged.
+
+    librdkafka also repeats sends without counting, but only answered ones: such a copy lies before.
+    """
+    idempotent = str(producer.get("enable.idempotence", False)).lower() == "true"
+    return idempotent or "transactional.id" in producer or retries_of(producer) == 0
+
+
 def timeout_ms_of(producer: Mapping[str, Any]) -> float:
     """After how long a producer gives a send up, in ms; 0: not told."""
     return float(by_one_name(producer).get("message.timeout.ms", 0))

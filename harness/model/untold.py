@@ -1,6 +1,8 @@
 """Names what an imported history may not tell: run.json's `untold` (docs/lines.md).
 
     begins        when sends began: windows, latencies and order are not known
+    sends         any send: whether what was read had been written
+    copies        whether some records were written before the history began
     values        the values of some records that were read, of which it has the offsets only
     read-times    when records were read: how long deliveries took
     faults        what happened to the cluster, and who led
@@ -14,6 +16,8 @@ from __future__ import annotations
 from typing import Final
 
 BEGINS: Final = "begins"
+SENDS: Final = "sends"
+COPIES: Final = "copies"
 VALUES: Final = "values"
 READ_TIMES: Final = "read-times"
 FAULTS: Final = "faults"

@@ -1,6 +1,7 @@
 """What an imported history does not tell, and what cannot be judged without it (docs/lines.md).
 
     no begins of sends    =>  reordered, real-time violations, phantoms: not judged
+    no sends              =>  phantoms: not judged
     no values             =>  duplicates, phantoms: not judged, since two may be one
     no acks               =>  what only acks=1 permits is neither permitted nor forbidden
 
@@ -18,9 +19,11 @@ from analysis.causes.run_facts.configuration import Facts
 from harness.model.untold import (
     BEGINS,
     CHECKSUMS,
+    COPIES,
     EPOCHS,
     LOOKUPS,
     RESETS,
+    SENDS,
     TRANSACTIONS,
     VALUES,
 )
@@ -29,6 +32,7 @@ from harness.model.untold import (
 RESTS_ON: Final[Mapping[str, frozenset[str]]] = {
     # Without its begin and its end a send may have come before any read.
     BEGINS: frozenset({"reordered", "real-time-violation", "phantom"}),
+    SENDS: frozenset({"phantom"}),
     VALUES: frozenset({"phantom", "vanished", "inconsistent-offset", "corrupt", "duplicate"}),
     EPOCHS: frozenset({"epoch-back"}),
     CHECKSUMS: frozenset({"corrupt"}),
@@ -40,6 +44,7 @@ RESTS_ON: Final[Mapping[str, frozenset[str]]] = {
 }
 _WORDS: Final = {
     BEGINS: "when sends began",
+    SENDS: "any send",
     VALUES: "which values were read",
     EPOCHS: "leader epochs",
     CHECKSUMS: "checksums",
@@ -105,6 +110,11 @@ def untold_settings(untold: Collection[str]) -> tuple[str, ...]:
 def unjudged_reasons(untold: Collection[str], judged: Collection[str]) -> list[str]:
     """One sentence per untold fact without which an anomaly of `judged` is unknown."""
     reasons = []
+    if COPIES in untold:
+        reasons.append(
+            "the history does not tell whether copies below the first acknowledged offset of their "
+            "partition are an earlier run's: there may be more duplicates"
+        )
     for name in untold:
         unknown = sorted(RESTS_ON.get(name, frozenset()) & {*judged})
         if unknown:

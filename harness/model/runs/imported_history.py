@@ -17,6 +17,9 @@ LAST_OFFSET: Final = 2**48 - 1
 LAST_NS: Final = 2**62
 MOST_PRODUCERS: Final = FIRST_OUTPUT - 1
 UNSENT: Final = MOST_PRODUCERS  # the producer number of values that were never sent
+# From this sequence number on UNSENT's values are of records that may be an earlier run's: whether
+# they were ever sent is not known.
+FIRST_STRANGER: Final = 2**39
 _SHOWN: Final = 60  # characters
 
 

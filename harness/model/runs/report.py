@@ -201,7 +201,7 @@ class Configuration(ReportPart):
     notes: list[Any] = Field(
         default=[],
         description="what of the settings that were brought was left out, does nothing or was made "
-        "to fit (missing otherwise)",
+        "to fit, or what an import passed over (missing otherwise)",
     )
 
 

@@ -177,7 +177,7 @@ class RunRecord(Record):
     notes: tuple[str, ...] = Field(
         default=(),
         description="on the settings that were brought: what was left out, does nothing, or was "
-        "made to fit",
+        "made to fit; of an import, what it passed over",
     )
     time_limit_s: Measure = Field(default=0.0, description="what the run may take in all")
     kafka_home: str | None = Field(default=None, description="null: the harness's own Kafka")

@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from harness.checkout import ROOT
-from harness.foreign.edn import EdnError, Name, loads
+from harness.foreign.formats.edn import EdnError, Name, loads
 from harness.history import jepsen
 from harness.history.record_format import HistoryError
-from tests.support.foreign_lines import imported, write_lines
+from tests.support.foreign_lines import ends, imported, write_lines
 from tests.support.recorded_runs import sealed_operations
 
 SEND = "{:index 0, :time 5, :type :invoke, :process 0, :f :send, :value [[:send 2 7]]}"
@@ -26,6 +26,14 @@ POLL = "{:index 2, :time 12, :type :ok, :process 1, :f :poll, :value [[:poll {2 
 def polled(value: str) -> str:
     """A line that ends an operation of this value."""
     return f"{{:time 15, :type :ok, :process 1, :f :poll, :value {value}}}"
+
+
+def operations(*told: tuple[str, int, str, str]) -> list[str]:
+    """Lines of operations, each a millisecond after the one before: type, process, f, value."""
+    return [
+        f"{{:time {n * 10**6}, :type :{type_}, :process {process}, :f :{f}, :value {value}}}"
+        for n, (type_, process, f, value) in enumerate(told)
+    ]
 
 
 def plain(value: Any) -> Any:
@@ -133,6 +141,57 @@ def test_a_line_that_is_no_operation_is_one_sentence(line, words, tmp_path):
     assert str(refused.value).startswith(f"{file}: line 2: ")
     assert words in str(refused.value)
     assert not (tmp_path / "results").exists()
+
+
+ACKS = [("ok", 0, "send", f"[[:send 5 [{offset} {offset + 1}]]]") for offset in range(3)]
+ASSIGN = ("ok", 1, "assign", "[5]")
+SEEK = ("ok", 1, "assign", "[5], :seek-to-beginning? true")
+
+
+def poll(*offsets: int, ended: str = "ok") -> tuple[str, int, str, str]:
+    """A poll of process 1 that returned these records of the key 5."""
+    records = " ".join(f"[{offset} {offset + 1}]" for offset in offsets)
+    return ended, 1, "poll", f"[[:poll {{5 [{records}]}}]]"
+
+
+@pytest.mark.parametrize(
+    ("told", "end"),
+    [
+        ([*ACKS, SEEK, poll(0, 1, 2)], (True, 0, 3)),
+        ([*ACKS, SEEK, poll(0, 2)], (False, 0, 3)),  # it passed 1
+        ([*ACKS, SEEK, poll(0), poll(), poll(2)], (False, 0, 3)),
+        ([*ACKS, SEEK, poll(0)], (False, 0, 1)),  # it may not have got there
+        ([*ACKS, ASSIGN, poll(0, 2)], (False, 0, 1)),  # nobody knows what moved it
+        ([*ACKS, SEEK, poll(0), poll(ended="info"), poll(2)], (False, 0, 1)),
+        ([*ACKS, SEEK, poll(0), poll(ended="fail"), poll(2)], (False, 0, 1)),
+        ([*ACKS, SEEK, poll(0), ASSIGN, poll(2)], (False, 0, 1)),
+        ([*ACKS, SEEK, poll(0), ("info", 1, "subscribe", "[5]"), poll(2)], (False, 0, 1)),
+        ([ACKS[0], ACKS[2], SEEK, poll(0, 2), ACKS[1]], (False, 0, 1)),  # acked since
+        ([*ACKS, ASSIGN, poll(0, 1, 2), SEEK, poll(0, 2)], (False, 0, 3)),
+        ([*ACKS, ASSIGN, poll(0), SEEK, poll(1, 2)], (True, 1, 3)),  # the log began at 1 by then
+    ],
+)
+def test_a_poll_from_the_beginning_passes_what_it_lacks(told, end, tmp_path):
+    file = write_lines(tmp_path / "h.edn", operations(*told))
+    run = imported(tmp_path / "results", file, final=["process-1"])
+
+    assert {0: end} == ends(run)
+
+
+@pytest.mark.parametrize("between", ["\n", " ", "\n\n ; said\n"])
+def test_a_vector_of_operations_is_the_same_history(between, tmp_path):
+    lines = operations(*ACKS, SEEK, poll(0, 2))
+    file = write_lines(tmp_path / "h.edn", [f"; a history\n[{between.join(lines)}]"])
+    run = imported(tmp_path / "results", file, final=["process-1"])
+
+    assert {0: (False, 0, 3)} == ends(run)
+
+    for end, words in (("", "(cut short)"), ("}]", "(a bracket that"), ("] 1", "(more than one")):
+        write_lines(file, [f"[\n{between.join(lines)}{end}"])
+        with pytest.raises(HistoryError) as refused:
+            imported(tmp_path / "results", file)
+        last = 2 + between.count("\n") * (len(lines) - 1)
+        assert f"{file}: line {last}: it is not EDN {words}" in str(refused.value)
 
 
 def test_two_keys_or_two_values_are_never_one(tmp_path):

@@ -23,6 +23,7 @@ from tests.support.foreign_lines import (
     imported_pair,
     read,
     summed,
+    tool_line,
     write_lines,
 )
 from tests.support.story_runs import checked
@@ -37,6 +38,35 @@ SWAPPED = [
     for line in (began(10 - at, each), acked(20, each, at))
 ]
 IN_ORDER = [assigned(100, 0), read(110, "b", 0), read(110, "a", 1), ended(120)]
+ERROR = tool_line(15, "producer_send_error", value="x", exception="E")
+ELSEWHERE = [assigned(100, 2), read(110, "a", 0, partition=2), ended(120)]
+EARLIER = [read(100, each, at) for at, each in enumerate(("old", "a", "b"), 10)]
+LATER = [read(110, each, at) for at, each in enumerate("ab", 13)]
+BEGUN = [began(0, "a"), began(1, "b"), acked(10, "a", 13), acked(20, "b", 14)]
+TO_END = tool_line(130, "read_to_end", partition=0, log_start=10, log_end=15)
+AGAIN = About(producer={"acks": "all", "retries": 5}, faults="none")
+# A topic that was not empty, or of which not all is told: sends, reads, what is known.
+NOT_EMPTY: dict[str, tuple[list[Any], list[Any], About]] = {
+    "earlier": (BEGUN, [*EARLIER, *LATER, ended(120)], KNOWN),
+    "earlier, and a stranger later": (BEGUN, [*EARLIER, *LATER, read(111, "new", 15)], KNOWN),
+    "earlier, and twice": (BEGUN, [*EARLIER, *LATER, read(111, "a", 15), ended(120)], KNOWN),
+    "in doubt": (BEGUN, [*EARLIER, *LATER, ended(120)], AGAIN),
+    "was empty": (
+        BEGUN,
+        [*EARLIER, *LATER, ended(120)],
+        AGAIN.model_copy(update={"new_topic": True}),
+    ),
+    "lost, with a copy": (BEGUN, [*EARLIER, LATER[1], TO_END], KNOWN),
+    "moved or lost": (BEGUN, [*EARLIER, LATER[1], TO_END], AGAIN),
+    "one partition told": ([acked(10, "a", 0, partition=2)], ELSEWHERE, KNOWN),
+    "a failed send anywhere": ([acked(10, "a", 0, partition=2), ERROR], ELSEWHERE, KNOWN),
+    "one partition not read": (
+        [acked(10, "a", 0, partition=2), acked(11, "b", 0)],
+        ELSEWHERE,
+        KNOWN,
+    ),
+    "reads alone": ([tool_line(1, "startup_complete")], LATER, KNOWN),
+}
 READS = [assigned(100, 0), read(110, "a", 0), read(110, "c", 1), read(110, "d", 2), ended(120)]
 
 
@@ -72,6 +102,8 @@ def reports(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, d
     nobodys = [*READS[:-1], read(110, "never", 3), ended(120)]
     runs["a stranger"] = imported_pair(folder("strange"), whole, nobodys, KNOWN)
     runs["a phantom"] = imported_pair(folder("phantom"), told, nobodys, KNOWN)
+    for name, (sends, reads, about) in NOT_EMPTY.items():
+        runs[name] = imported_pair(folder("earlier"), sends, reads, about)
     for client in CLIENTS:
         of = About(defaults=client, faults="none")
         runs[f"twice, {client}"] = imported_pair(folder("twice"), told, TWICE, of)
@@ -153,6 +185,46 @@ def test_who_goes_back_has_not_read_what_it_read_before(reports):
 def test_what_nobody_told_to_have_sent_is_a_phantom_only_where_all_begins_are_told(reports):
     assert "phantom" not in reports["a stranger"]["anomalies"]
     assert [1] == counts(reports["a phantom"], "phantom")
+
+
+@pytest.mark.parametrize(
+    ("name", "found", "outcome"),
+    [
+        ("earlier", {}, "no acknowledged record lost"),
+        ("earlier, and a stranger later", {"phantom": 1}, "no acknowledged record lost, 1 phantom"),
+        ("earlier, and twice", {"duplicate": 1}, "no acknowledged record lost, 1 duplicate"),
+        ("in doubt", {}, "no acknowledged record lost"),
+        (
+            "was empty",
+            {"duplicate": 2, "phantom": 1},
+            "no acknowledged record lost, 2 duplicates, 1 phantom",
+        ),
+        ("lost, with a copy", {"lost": 1, "hole": 1}, "1 of 2 acknowledged records lost"),
+        (
+            "moved or lost",
+            {"inconsistent-offset": 1},
+            "not known whether data was lost, 1 inconsistent offset",
+        ),
+        ("one partition told", {}, "no acknowledged record lost"),
+        ("a failed send anywhere", {}, "no acknowledged record lost"),
+        ("one partition not read", {"unseen": 1}, "not known whether data was lost"),
+        ("reads alone", {}, "not known whether data was lost"),
+    ],
+)
+def test_a_topic_that_was_not_empty_and_partitions_of_which_nobody_tells(
+    reports, name, found, outcome
+):
+    report = reports[name]
+
+    assert found == {k: v["count"] for k, v in report["anomalies"].items() if v["count"]}
+    assert outcome == report["outcome"]["words"]
+    told = [why for why in report["reasons"] if "is not complete" in why]
+    assert len(told) == (name == "one partition not read")
+    assert ("there may be more duplicates" in str(report["reasons"])) == (
+        name in {"in doubt", "moved or lost"}
+    )
+    assert ("phantom" in report["anomalies"]) == ({"begins", "sends"}.isdisjoint(report["untold"]))
+    assert 0 == report["counts"]["undelivered"]
 
 
 # --- there and back

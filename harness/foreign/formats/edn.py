@@ -3,6 +3,9 @@
     {:index 1, :type :ok, :process 0, :f :send, :value [[:send 2 [13 7]]]}
     =>  {"index": 1, "type": "ok", "process": 0, "f": "send", "value": [["send", 2, [13, 7]]]}
 
+    [{:index 0, …}
+     {:index 1, …}]    =>  with `elements`, one map after the other, with its line
+
 Maps, vectors, lists, sets, keywords, symbols, texts, numbers, nil and booleans. A keyword or symbol
 becomes a Name, which is a str and no text: `:a` and "a" are two values. A tag
 (`#jepsen.history.Op`) is passed over. The tests use edn_format; it builds its parser anew at each
@@ -33,6 +36,8 @@ _WORDS: Final = {"nil": None, "true": True, "false": False}
 class EdnError(ValueError):
     """A text is no EDN, or uses a part of EDN that is not read here."""
 
+    line = 1  # of the text
+
 
 class Name(str):
     """A keyword's name, or a symbol."""
@@ -49,14 +54,36 @@ def loads(text: str) -> Any:
     return value
 
 
-def _tokens(text: str) -> Iterator[str]:
+def elements(text: str) -> Iterator[tuple[int, Any]]:
+    """The values in the one vector or list of a text, each with the line on which it ends. Raises
+    EdnError."""
+    read = [0]  # the place up to which tokens were read
+    tokens = _tokens(text, read)
+    line, counted = 1, 0
+    try:
+        closes = _CLOSES[next(tokens)]
+        while (token := next(tokens, None)) != closes:
+            value = _value(token, tokens, 1)
+            line, counted = line + text.count("\n", counted, read[0]), read[0]
+            yield line, value
+        if next(tokens, None) is not None:
+            raise EdnError("more than one value")
+    except EdnError as error:
+        error.line = line + text.count("\n", counted, read[0])
+        raise
+
+
+def _tokens(text: str, read: list[int] | None = None) -> Iterator[str]:
+    """The tokens of a text; `read[0]` becomes the place behind the last one."""
     at, end = 0, len(text.rstrip(" \t\r\n,"))
     while at < end:
         token = _TOKEN.match(text, at)
         if token is None:
             raise EdnError("not EDN")
-        yield token[1]
         at = token.end()
+        if read is not None:
+            read[0] = at
+        yield token[1]
 
 
 def _value(token: str | None, tokens: Iterator[str], depth: int) -> Any:

@@ -3,9 +3,13 @@
     {"timestamp":1763985600123,"name":"producer_send_success","value":"7","partition":0,"offset":7}
     {"timestamp":1763985600200,"name":"record_data","value":"7","partition":0,"offset":7}
 
-Each line is a JSON object. Kafka's VerifiableProducer and VerifiableConsumer write most names; two
-are only ours: the begin of a send and the end of a complete read (docs/lines.md). Any other line is
-an error with its number. harness.foreign.parsed_history knows what the lines mean together.
+Each line is a JSON object. Kafka's VerifiableProducer and VerifiableConsumer write most names, and
+librdkafka's clients for kafkatest the same; two are only ours: the begin of a send and the end of a
+complete read (docs/lines.md). harness.foreign.parsed_history knows what they mean together.
+
+    [pod/producer-0/kafka] {"timestamp":…    =>  a line of the process producer-0_kafka
+    [2026-11-20 09:00:01] WARN …             =>  a logger's: passed over, and counted
+    {"timestamp":17639                       =>  an error with its number, and so is any other line
 """
 
 from __future__ import annotations
@@ -16,20 +20,31 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from harness.foreign.bounds import LineError, text, whole
+from harness.foreign.formats.bounds import LineError, text, whole
+from harness.foreign.formats.line_times import EPOCH, When, when
+from harness.foreign.formats.opened import lines_of, name_of
 from harness.history.record_format import PROCESS_NAME, HistoryError
-from harness.model.runs.imported_history import LAST_NS, LAST_OFFSET, MOST_PARTITIONS
+from harness.model.runs.imported_history import LAST_OFFSET, MOST_PARTITIONS
 
-BEGIN, ACKED, ERROR, READ, RANGE, ASSIGNED, TO_END, COUNTED, OTHER = (
-    *("begin", "acked", "error", "read", "range", "assigned", "to-end", "counted", "other"),
+BEGIN, ACKED, ERROR, READ, RANGE, ASSIGNED, SOUGHT, MOVED, TO_END, COUNTED, OTHER, LOGGED = (
+    *("begin", "acked", "error", "read", "range", "assigned", "sought", "moved", "to-end"),
+    *("counted", "other", "logged"),
 )
 SENDS: Final = (BEGIN, ACKED, ERROR, COUNTED)
-READS: Final = (READ, RANGE, ASSIGNED, TO_END)
-LONGEST: Final = 2**24  # bytes of a line; a record is at most 1 MB unless a broker allows more
+READS: Final = (READ, RANGE, ASSIGNED, SOUGHT, MOVED, TO_END)
 _EXPECTED: Final = (
     "expected is a line of VerifiableProducer or VerifiableConsumer, or of docs/lines.md"
 )
-_MS: Final = 10**6
+_NO_JSON: Final = f"it is not JSON: {_EXPECTED}"
+_NO_OFFSETS: Final = (None, -1, -1001)  # where it is not known: Java's, librdkafka's
+# Before a line: `kubectl logs --prefix`, and its --timestamps.
+_PREFIX: Final = re.compile(
+    rb"\s*(?:\[pod/([\w.-]+)/([\w.-]+)\]\s+)?(?:\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d) )?"
+)
+_OURS_WITHIN: Final = re.compile(
+    rb'[^{%][^{]*\{.*"name"\s*:\s*"(?:producer_send_|record|read_to_end)'
+)
+_CODE: Final = re.compile(r"KafkaError\{code=(\w+)")
 Line = Mapping[str, Any]
 Fields = dict[str, Any]
 
@@ -48,6 +63,8 @@ class Entry(NamedTuple):
     certain: bool = False  # a send that is certainly not in the log
     error: str | None = None
     topic: str | None = None
+    clock: str = EPOCH
+    once: bool = False  # its producer sends nothing again, unless somebody says otherwise
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, bool, Entry]]:
@@ -55,18 +72,25 @@ def read_lines(path: Path) -> Iterator[tuple[int, bool, Entry]]:
     All lines that name none are of one program, which sends or reads. Raises HistoryError."""
     process = name_of(path)
     role_before: str | None = None  # of the lines that name no process
+    before: When | None = None
     number = 0
     for number, raw in enumerate(lines_of(path), 1):
         try:
-            line = _object(raw)
-            named = line.get("process")
+            pod, raw_line = _parted(raw)
+            if not raw_line.startswith(b"{"):
+                if _OURS_WITHIN.match(raw_line):
+                    raise LineError("its JSON stands behind other words: remove these, or the line")
+                yield number, True, Entry(LOGGED, process, 0)
+                continue
+            line = _object(raw_line)
+            named = line.get("process", pod)
             if named is not None and not (
                 isinstance(named, str) and re.fullmatch(PROCESS_NAME, named)
             ):
                 raise LineError("its process is no word of letters, digits, - and _")
-            for entry in _entries(line, named or process):
-                kind = entry.kind
-                role = "sends" if kind in SENDS else "reads" if kind in READS else None
+            before = when(line, before)
+            for entry in _entries(line, named or process, before):
+                role = _role(entry.kind)
                 if named is None and role is not None:
                     if role_before not in (None, role):
                         raise LineError(
@@ -79,25 +103,22 @@ def read_lines(path: Path) -> Iterator[tuple[int, bool, Entry]]:
             raise HistoryError(f"{path}: line {number}: {error}") from None
     if not number:
         raise HistoryError(f"{path}: it is empty: {_EXPECTED}")
+    if before is None:  # no line of it is JSON
+        raise HistoryError(f"{path}: line 1: {_refusal(next(lines_of(path)))}")
 
 
-def lines_of(path: Path) -> Iterator[bytes]:
-    """The lines of a file, of bounded length. Raises HistoryError."""
-    try:
-        with path.open("rb") as file:
-            number = 0
-            while raw := file.readline(LONGEST):
-                number += 1
-                if len(raw) == LONGEST:
-                    raise HistoryError(f"{path}: line {number} is longer than {LONGEST:,} bytes")
-                yield raw
-    except OSError as error:
-        raise HistoryError(f"{path}: cannot be read ({error.strerror})") from None
+def _role(kind: str) -> str | None:
+    return "sends" if kind in SENDS else "reads" if kind in READS else None
 
 
-def name_of(path: Path) -> str:
-    """The process of lines that name none: the file's name, without odd letters."""
-    return re.sub("[^A-Za-z0-9_-]+", "-", path.stem).strip("-_") or "process"
+def _parted(raw: bytes) -> tuple[str | None, bytes]:
+    """The process that stands before a line, and the line."""
+    prefix = _PREFIX.match(raw.removeprefix(b"\xef\xbb\xbf"))
+    assert prefix is not None  # it may be empty
+    process = None
+    if prefix[1] is not None:
+        process = re.sub("[^A-Za-z0-9_-]", "-", f"{prefix[1].decode()}_{prefix[2].decode()}")
+    return process, raw[prefix.end() :]
 
 
 def _object(raw: bytes) -> Line:
@@ -107,23 +128,33 @@ def _object(raw: bytes) -> Line:
         cut = (
             "" if raw.endswith(b"\n") else "; it is cut short: remove it if its program was killed"
         )
-        raise LineError(f"it is not JSON: {_EXPECTED}{cut}") from None
+        raise LineError(f"{_NO_JSON}{cut}") from None
     if not isinstance(line, dict) or not isinstance(line.get("name"), str):
         raise LineError(f"it is no JSON object with a `name`: {_EXPECTED}")
     return line
 
 
-def _entries(line: Line, process: str) -> Iterator[Entry]:
-    name = line["name"]
+def _refusal(raw: bytes) -> str:
+    """Why a line that does not begin as a JSON object is refused."""
+    try:
+        _object(raw)
+    except LineError as error:
+        return str(error)
+    return _NO_JSON
+
+
+def _entries(line: Line, process: str, at: When) -> Iterator[Entry]:
+    name, (time_ns, clock) = line["name"], at
     if name not in _NAMES:
         raise LineError(f"its name is {name[:60]!r}: {_EXPECTED}")
-    (kind, fields_of), time_ns = _NAMES[name], _time_ns(line)
+    kind, fields_of = _NAMES[name]
     if kind == COUNTED and "acked" not in line:
         return
-    for part in _parts(line) if kind in (RANGE, ASSIGNED) else (line,):
+    parts = {RANGE: _polled, ASSIGNED: _parts}.get(kind)
+    for part in (line,) if parts is None else parts(line):
         fields = fields_of(part)
         topic = None if kind in (COUNTED, OTHER) else _text(part, "topic")
-        yield Entry(kind, process, time_ns, topic=topic, **fields)
+        yield Entry(kind, process, time_ns, topic=topic, clock=clock, **fields)
 
 
 def _parts(line: Line) -> list[Line]:
@@ -133,11 +164,19 @@ def _parts(line: Line) -> list[Line]:
     return parts
 
 
-def _time_ns(line: Line) -> int:
-    exact = line.get("time_ns")
-    if exact is not None:
-        return whole(exact, "time_ns", LAST_NS)
-    return whole(line.get("timestamp"), "timestamp", LAST_NS // _MS) * _MS
+def _polled(line: Line) -> Iterator[Line]:
+    """The ranges of a poll, each with its `count`. librdkafka's clients tell that of all together,
+    which fits one way only if nothing is missing between; else it is null. They name partitions of
+    which nothing came, too."""
+    parts = [part for part in _parts(line) if part.get("minOffset") != -1]
+    if all("count" in part for part in parts):
+        yield from parts
+        return
+    ranges = [_range({**part, "count": None}) for part in parts]
+    widths = [each["last"] - each["offset"] + 1 for each in ranges]
+    whole_ranges = line.get("count") == sum(widths)
+    for part, width in zip(parts, widths, strict=True):
+        yield {**part, "count": width if whole_ranges else None}
 
 
 def _number(line: Line, key: str, most: int = LAST_OFFSET, least: int = 0) -> int:
@@ -162,14 +201,24 @@ def _begin(line: Line) -> Fields:
 
 
 def _success(line: Line) -> Fields:
-    offset = None if line.get("offset") is None else _number(line, "offset", LAST_OFFSET, -1)
+    offset = None if line.get("offset") in _NO_OFFSETS else _number(line, "offset")
     value = {"partition": _partition(line), "value": _text(line, "value", needed=True)}
-    return {**value, "offset": None if offset == -1 else offset}
+    return {**value, "offset": offset}
 
 
 def _error(line: Line) -> Fields:
-    error = {"certain": line.get("certain") is True, **_begin(line)}
-    return {**error, "error": (_text(line, "exception") or "error").rpartition(".")[2][:200]}
+    nowhere = {"partition": None} if line.get("partition") == -1 else {}  # librdkafka's
+    error = {"certain": line.get("certain") is True, **_begin({**line, **nowhere})}
+    return {**error, "error": _error_name(line)}
+
+
+def _error_name(line: Line) -> str:
+    """Java names a class, librdkafka's clients tell a code within words, or words."""
+    if exception := _text(line, "exception"):
+        return exception.rpartition(".")[2][:200]
+    message = _text(line, "message") or "error"
+    code = _CODE.search(message)
+    return code[1] if code else message[:200]
 
 
 def _record(line: Line) -> Fields:
@@ -181,7 +230,8 @@ def _range(part: Line) -> Fields:
     first = _number(part, "minOffset")
     last = _number(part, "maxOffset", LAST_OFFSET, first)
     place = {"partition": _partition(part), "offset": first, "last": last}
-    return {**place, "amount": _number(part, "count", last - first + 1, 1)}
+    count = None if part["count"] is None else _number(part, "count", last - first + 1, 1)
+    return {**place, "amount": count}
 
 
 def _assigned(part: Line) -> Fields:
@@ -196,7 +246,7 @@ def _to_end(line: Line) -> Fields:
 
 
 def _counted(line: Line) -> Fields:
-    return {"amount": _number(line, "acked")}
+    return {"amount": _number(line, "acked"), "once": "target_throughput" in line}
 
 
 def _none(_: Line) -> Fields:
