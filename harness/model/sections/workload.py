@@ -38,6 +38,12 @@ def sizes_of(value_bytes: int | str | Sequence[int]) -> list[tuple[int, int]]:
     return ranges
 
 
+def mean_bytes(value_bytes: int | str | Sequence[int]) -> float:
+    """How long a record is on average. Raises ValueError."""
+    sizes = sizes_of(value_bytes)
+    return sum(low + high for low, high in sizes) / 2 / len(sizes)
+
+
 def _are_sizes(given: Any) -> Any:
     listed = tuple(given) if isinstance(given, list | tuple) else (given,)
     whole = all(isinstance(length, int) and not isinstance(length, bool) for length in listed)
