@@ -46,7 +46,7 @@ from analysis.stored.settings import Settings
 from analysis.stored.stored_run import Run, final_ends
 from analysis.verdict.own_time import Stretch, free_ns, line_of, silenced, taken
 from harness.history.tables import partitions_named
-from harness.model.log_segments import (
+from harness.model.sections.log_segments import (
     DAYS_7,
     HOUR_MS,
     as_number,

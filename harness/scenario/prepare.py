@@ -153,6 +153,9 @@ def prepare(request: Request) -> Prepared:
         config = producer if role == "producer" else consumer
         if why := wrong_value(role, config, laid.origins[role]):
             raise ScenarioError(f"{request.scenario}: {why}")
+    for number, member in enumerate(resolved.workload.members):
+        if why := wrong_value("consumer", {**consumer, **member.consumer}, {}):
+            raise ScenarioError(f"{request.scenario}: workload.members.{number}: {why}")
     setting = setting_of(resolved)
     steps = plan.make(resolved.faults, request.seed, resolved.mixed, setting=setting)
     backend = BACKENDS[request.backend]

@@ -19,6 +19,7 @@ from harness.nemesis.verbs import VERBS
 from harness.scenario.entries import entry_name
 from harness.scenario.kafka.modes import MINIMUM, counts_in
 from harness.scenario.kafka.refused import release_problems
+from harness.scenario.members import member_problems
 from harness.scenario.overlaps import contradictions
 from harness.scenario.timing import problems_of_times, timing_problems
 
@@ -193,7 +194,7 @@ def _idempotence_problems(scenario: Scenario) -> list[str]:
 
 def _group_problems(scenario: Scenario) -> list[str]:
     work = scenario.workload
-    if why := _members_problem(work) or _commit_problem(work):
+    if why := _members_problem(work) or _commit_problem(work) or next(member_problems(work), None):
         return [why]
     if work.dies and not has_group(work):
         return [f"workload.dies: set {A_GROUP}, or there is no member to kill"]

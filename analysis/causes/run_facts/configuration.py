@@ -22,7 +22,7 @@ from harness.model.client_settings import (
     resets_of,
     retries_of,
 )
-from harness.model.log_segments import policy_of
+from harness.model.sections.log_segments import policy_of
 from harness.model.worker_kinds import asks_for_members, asks_for_transformers
 
 UNCLEAN = "unclean.leader.election.enable"

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.model.kafka_text import kafka_text
-from harness.model.log_segments import (
+from harness.model.scenario import Scenario
+from harness.model.sections.log_segments import (
     closes_segments,
     policy_of,
     retention_bytes,
     segment_bytes,
 )
-from harness.model.scenario import Scenario
 from harness.model.sections.workload import WorkloadPart, mean_bytes
 
 
