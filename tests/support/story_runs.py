@@ -199,6 +199,7 @@ def _workload(said: Mapping[str, Any]) -> dict[str, Any]:
         "commit": said.get("commit", "after"),
         "process_ms": said.get("process_ms", 0.0),
         "batch": 50,
+        "keys": said.get("keys", "none"),
         "read_via": said.get("read_via", "bootstrap"),
         "producer": {
             "acks": said.get("acks", "all"),

@@ -69,6 +69,16 @@ def read(folder: Path, kind: str, keys: str) -> None:
             "topic.config.cleanup.policy = delete,compact: .* without a key: set workload.keys",
         ),
         (
+            "stream",
+            "keys = 9\ntransformers = 1\n[topic.config]\n'cleanup.policy' = 'compact'",
+            "topic.config.cleanup.policy = compact: outputs .*: remove workload.transformers",
+        ),
+        (
+            "stream",
+            "keys = 9\n[topic.config]\n'cleanup.policy' = 'compact'\n[check]\nreplicas = true",
+            "topic.config.cleanup.policy = compact: each replica .*: remove check.replicas",
+        ),
+        (
             "write-read",
             "[cluster.server]\n'log.cleanup.policy' = 'compact'",
             "cluster.server.log.cleanup.policy = compact: .* without a key: set workload.keys",
