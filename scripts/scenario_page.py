@@ -38,6 +38,7 @@ from harness.model.scenario import (
 )
 from harness.model.sections.backends import DockerPart, KubernetesPart
 from harness.model.sections.expect import form_of
+from harness.model.sections.members import MemberPart
 from harness.nemesis.targets import TARGETS
 from harness.nemesis.verbs import VERBS
 from scripts import scenario_schema
@@ -51,6 +52,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "cluster": ClusterPart,
     "topic": TopicPart,
     "workload": WorkloadPart,
+    "workload.members": MemberPart,
     "faults": FaultPart,
     "mixed": MixedPart,
     "check": CheckPart,

@@ -111,6 +111,7 @@ def misplaced() -> Rule:
     lowest, highest = F.col("lowest_place"), F.col("highest_place")
     stray = F.when(partition_of(lowest) != F.col("home"), lowest).otherwise(highest)
     passed_over = (F.col("sent") == ACKED) & F.col("first_place").isNull() & F.col("passed")
+    passed_over &= ~F.col("superseded")
     given = F.struct(F.col("sent_ns"), F.col("apart_ns").alias("known_ns"), F.lit(True))
     return Rule(
         holds=strayed | apart | moved | (passed_over & ~F.coalesce("one_copy", F.lit(False))),

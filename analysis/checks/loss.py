@@ -34,6 +34,12 @@ did not pass the acked offset. Whether the record is lost is not known: it is ne
 
     send a -> ok at 0    final read, stopped early: nothing                    =>  a is unseen
 
+In a compacted log a record that a later one of its key supersedes, or may, need not be there: it is
+none of these (analysis.stored.superseded).
+
+    send a, then b of the same key, ok at 0 and 1    final read, complete: b   =>  nothing
+    the same                                         final read, complete: a   =>  b is lost
+
 Cannot see: records below the log's start (deleted by retention; never called lost or vanished; an
 ack without offset counts as unseen when the log does not start at 0); the loss of sends that ended
 info. A value in another partition than it was sent to is an inconsistent offset, not a loss.
@@ -93,8 +99,9 @@ def lost() -> Rule:
 def unseen() -> Rule:
     """Acked records that an incomplete final read did not find."""
     deleted = F.col("complete") & F.col("acked_place").isNotNull()
+    found_or_not = ~_provable() & ~deleted & ~F.col("passed") & ~F.col("superseded")
     return Rule(
-        holds=_acked_and_absent() & ~_provable() & ~deleted & ~F.col("passed"),
+        holds=_acked_and_absent() & found_or_not,
         place=F.col("acked_place"),
         time_ns=F.col("acked_ns"),
     )
@@ -103,7 +110,7 @@ def unseen() -> Rule:
 def vanished() -> Rule:
     """Records that were delivered and are provably gone."""
     delivered = F.col("delivered_ns").isNotNull()
-    kept = offset_of(F.col("delivered_place")) >= F.col("log_start")
+    kept = (offset_of(F.col("delivered_place")) >= F.col("log_start")) & ~F.col("superseded")
     return Rule(
         # A value without a send is a phantom.
         holds=delivered & F.col("sent").isNotNull() & _is_absent() & F.col("complete") & kept,
@@ -150,12 +157,12 @@ def is_owed() -> Column:
     """Whether the final read is complete and would have the record if it were not lost."""
     starts_at_zero = F.col("log_start") == 0
     kept = F.coalesce(offset_of(F.col("acked_place")) >= F.col("log_start"), starts_at_zero)
-    return F.col("complete") & kept
+    return F.col("complete") & kept & ~F.col("superseded")
 
 
 def _provable() -> Column:
     """Whether the final read would have the record if it were not lost."""
-    return is_owed() | _passed_for_good()
+    return is_owed() | (_passed_for_good() & ~F.col("superseded"))
 
 
 def _passed_for_good() -> Column:

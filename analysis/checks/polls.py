@@ -75,7 +75,7 @@ def skipped_over() -> Rule:
     put_under = F.col("other_value").isNotNull()
     kept = place_of(F.col("partition"), F.col("kept_offset"))
     return Rule(
-        holds=F.col("odd") == "skip",
+        holds=(F.col("odd") == "skip") & ~(F.coalesce("superseded", F.lit(False)) & ~put_under),
         place=F.when(put_under, _from_place()).otherwise(kept),
         time_ns=F.col("end_ns"),
         shown_ns=F.col("end_ns"),

@@ -43,7 +43,7 @@ class Rules:
     @property
     def fates(self) -> DataFrame:
         """analysis.frames.operations.fates."""
-        return self._keep("fates", lambda: fates(self._history.operations, self._history.runs))
+        return self._keep("fates", lambda: _fates(self._history))
 
     @property
     def places(self) -> DataFrame:
@@ -74,7 +74,7 @@ class Rules:
 
         return Tables(
             history=few,
-            values=kept("fates", lambda: fates(few.operations, few.runs)),
+            values=kept("fates", lambda: _fates(few)),
             places=kept("places", lambda: odd(places(few.operations))),
             steps=left.steps,
         )
@@ -106,3 +106,7 @@ class Rules:
         """One row per anomaly, schema.EVIDENCE; None: there is nothing to look at."""
         found = self.found()
         return None if found is None else evidence(found, self._history)
+
+
+def _fates(history: History) -> DataFrame:
+    return fates(history.operations, history.runs, compacted=history.compacted)

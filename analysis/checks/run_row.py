@@ -23,6 +23,7 @@ from analysis.stored.groups.passed_over import RESET_LATE_NS, passed_over
 from analysis.stored.replica_samples import looks_of
 from analysis.stored.settings import nanoseconds
 from analysis.stored.stored_run import CORRUPT, Run, final_ends, is_dense
+from analysis.stored.superseded import superseded
 from analysis.stored.table_rows import View
 from analysis.stored.transactions.hanging import hanging
 from harness.history.tables import partitions_named
@@ -80,6 +81,7 @@ def run_row(run: Run, causes: Sequence[CauseRow] = (), cycles: Cycles | None = N
         "corrupt": sorted(set(_corrupt(run))),
         "hanging": list(hanging(run)),
         "circular": list(cycles.rows) if cycles else [],
+        "superseded": superseded(run),
     }
 
 

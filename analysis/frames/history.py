@@ -45,6 +45,7 @@ def history_of(
         metadata_back=any(row["metadata_back"] for row in rows),
         hanging=any(row["hanging"] for row in rows),
         replicas=any(run.compared for run in runs),
+        compacted=any(row["superseded"] for row in rows),
         circular=any(row["circular"] for row in rows),
         transactions=_transactions(spark, events) if events else None,
         watermarks=files_frame(spark, schema.WATERMARKS, watched) if watched else None,

@@ -32,6 +32,7 @@ class History:
     contested: bool = True  # whether two values, or one that is none, may claim one place
     hanging: bool = True  # whether any last stable offset stands
     replicas: bool = False  # whether the replicas of any were compared
+    compacted: bool = False  # whether later records supersede others in any
     circular: bool = False  # whether transactions of any read from each other in a cycle
     transactions: DataFrame | None = None  # schema.TRANSACTIONS; None: not recorded
     watermarks: DataFrame | None = None  # schema.WATERMARKS; None: not sampled

@@ -64,7 +64,7 @@ def offset_of(place: Column) -> Column:
     return place.bitwiseAND(F.lit((1 << OFFSET_BITS) - 1))
 
 
-def fates(operations: DataFrame, runs: DataFrame) -> DataFrame:
+def fates(operations: DataFrame, runs: DataFrame, *, compacted: bool = False) -> DataFrame:
     """One row for each (run_id, value); payloads that are no value have no fate.
 
     sent (one of the numbers above, null: never), home (the partition sent to or seen in), instance
@@ -78,13 +78,14 @@ def fates(operations: DataFrame, runs: DataFrame) -> DataFrame:
     looked_ns, gave_up_ns (a look-up that did not find
     it), complete and log_start (of home's final read),
     passed (that was not complete, and went past the acked offset without finding the value there)
-    and one_copy (no send of the run can have left two: schema.RUNS).
+    one_copy (no send of the run can have left two: schema.RUNS) and superseded (its log need not
+    have it any more). `compacted`: whether any run has such values.
     """
     here, finally_ = F.col("place"), F.col("finally").isNotNull()
     delivered, acked = F.col("delivered_ns").isNotNull(), F.col("sent") == ACKED
     apart = F.when(delivered & ~finally_, here)
     ends = F.broadcast(runs.select("run_id", "ends", "one_copy"))
-    return (
+    made = (
         _sightings(operations)
         .groupBy("run_id", "value")
         .agg(
@@ -119,6 +120,14 @@ def fates(operations: DataFrame, runs: DataFrame) -> DataFrame:
         .withColumn("log_start", F.coalesce("end.log_start", F.lit(0)))
         .withColumn("passed", _passed())
         .drop("end", "ends")
+    )
+    if not compacted:
+        return made.withColumn("superseded", F.lit(False))
+    gone = runs.select("run_id", F.explode("superseded").alias("value"), F.lit(1).alias("behind"))
+    return (
+        made.join(F.broadcast(gone), on=["run_id", "value"], how="left")
+        .withColumn("superseded", F.col("behind").isNotNull())
+        .drop("behind")
     )
 
 

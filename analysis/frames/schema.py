@@ -229,6 +229,7 @@ RUNS = _struct(
     hanging=ArrayType(HANGING),  # where the last stable offset stands
     circular=ArrayType(CIRCULAR),
     corrupt=ArrayType(_LONG),  # the places of payloads whose checksum is wrong
+    superseded=ArrayType(_LONG),  # the values that a compacted log need not have any more
 )
 EVIDENCE = _struct(
     run_id=_STRING,

@@ -90,7 +90,7 @@ def steps(operations: DataFrame, odd: DataFrame, runs: DataFrame) -> DataFrame:
 
 def by_step(tables: Tables) -> DataFrame:
     """A row for each oddity, with what became of its value."""
-    known = ("sent", "copies", "sent_ns", "acked_ns", "delivered_ns")
+    known = ("sent", "copies", "sent_ns", "acked_ns", "delivered_ns", "superseded")
     fates = tables.values().select("run_id", "value", *known)
     return tables.steps().join(fates, on=["run_id", "value"], how="left")
 

@@ -237,6 +237,7 @@ class Landings:
 
     def __init__(self, run: RunRow, past: Callable[[Numbers, Numbers], Mask]) -> None:
         self._run, self._past = run, past
+        self._superseded = np.array(run["superseded"], dtype=np.int64)
         self._counts: Counter[str] = Counter()
         self._latencies = Tally()
         self._seen = False
@@ -248,7 +249,8 @@ class Landings:
         self._seen = True
         absent, offset = fates.absent, offset_of(fates.acked_place)
         below = (offset != NONE) & (offset < fates.log_start)
-        gone = absent & ((fates.complete & ~below) | (fates.passed & fates.one_copy))
+        superseded = np.isin(fates.value, self._superseded)
+        gone = absent & ((fates.complete & ~below) | (fates.passed & fates.one_copy)) & ~superseded
         doubt = (fates.sent == UNKNOWN) | (fates.sent == UNASKED)
         unasked = (fates.sent == UNASKED) & (fates.log_start == 0)
         past = self._is_past(fates, offset)

@@ -218,3 +218,4 @@ class RunRow(TypedDict):
     hanging: list[HangingRow]
     circular: list[CircularRow]
     corrupt: list[int]
+    superseded: list[int]

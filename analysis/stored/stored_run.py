@@ -251,10 +251,15 @@ def is_fenced(event: Event) -> bool:
 
 def is_dense(run: Run) -> bool:
     """Whether each offset of the log is a record's: without transactions and compaction."""
+    return not run.transactional and not is_compacted(run)
+
+
+def is_compacted(run: Run) -> bool:
+    """Whether the log is compacted, at one time or another."""
     effects = [step.get("effects") or {} for step in run.plan]
     settings = [run.node_settings["server"], run.scenario["topic"]["config"]]
     settings += [each.get("topic_settings") or {} for each in effects]
-    return not run.transactional and not any(
+    return any(
         "compact" in str(each.get(name, ""))
         for each in settings
         for name in ("cleanup.policy", "log.cleanup.policy")

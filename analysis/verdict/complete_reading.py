@@ -41,19 +41,24 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any
 
 from analysis.measures.work_done import STILL_NS, Work
 from analysis.stored.settings import Settings
 from analysis.stored.stored_run import Run, final_ends
 from analysis.verdict.own_time import Stretch, free_ns, line_of, silenced, taken
 from harness.history.tables import partitions_named
-from harness.model.sections.workload import WorkloadPart, sizes_of
+from harness.model.sections.log_segments import (
+    DAYS_7,
+    HOUR_MS,
+    as_number,
+    closes_segments,
+    policy_of,
+    retention_bytes,
+)
+from harness.model.sections.workload import WorkloadPart, mean_bytes
 from harness.model.worker_kinds import kind_named
 
 DUMPS = "replicas-0"
-_HOUR_MS, _DAYS_7 = 3_600_000, 168  # Kafka's default of log.retention.hours and log.roll.hours
-_GIB = 2**30  # and of log.segment.bytes
 
 
 def reading_doubts(run: Run, counts: Mapping[str, int], unseen: int, work: Work) -> Iterator[str]:
@@ -138,8 +143,7 @@ def _sent_bytes(run: Run, work: Work, partition: int) -> float:
         return math.inf
     rows = [row for row in work.rows if (row["f"], row["partition"]) == ("send", partition)]
     usual = WorkloadPart.model_fields["value_bytes"].default
-    sizes = sizes_of(run.scenario["workload"].get("value_bytes", usual))
-    each = sum(low + high for low, high in sizes) / 2 / len(sizes)
+    each = mean_bytes(run.scenario["workload"].get("value_bytes", usual))
     return each * sum(row["count"] for row in rows)
 
 
@@ -163,39 +167,20 @@ _PHASE = ("start_ns", "end_ns")
 
 def _deletes(settings: Settings, lasted_ms: float, log_bytes: float) -> bool:
     """Whether such settings, the topic's before the brokers', delete what is so old, or too much"""
-    policy = settings.get("cleanup.policy", settings.get("log.cleanup.policy", "delete"))
-    if "delete" not in str(policy):
+    if "delete" not in policy_of(settings):
         return False
-    size = _number(settings.get("retention.bytes", settings.get("log.retention.bytes")), -1)
-    by_size = size == 0 or (size > 0 and _closes_segments(settings, lasted_ms, log_bytes))
+    size = retention_bytes(settings)
+    by_size = size == 0 or (size > 0 and closes_segments(settings, lasted_ms, log_bytes))
     return by_size or 0 <= _retention_ms(settings) <= lasted_ms
-
-
-def _closes_segments(settings: Settings, lasted_ms: float, log_bytes: float) -> bool:
-    """Whether the log goes on in another segment within the run."""
-    in_all = _number(settings.get("log.segment.bytes"), _GIB)
-    rolled_ms = _number(settings.get("log.roll.hours"), _DAYS_7) * _HOUR_MS
-    rolled_ms = _number(settings.get("log.roll.ms"), rolled_ms)
-    return (
-        log_bytes > _number(settings.get("segment.bytes"), in_all)
-        or _number(settings.get("segment.ms"), rolled_ms) <= lasted_ms
-    )
 
 
 def _retention_ms(settings: Settings) -> float:
     """How long records are kept; negative: for ever."""
-    hours = _number(settings.get("log.retention.hours"), _DAYS_7)
+    hours = as_number(settings.get("log.retention.hours"), DAYS_7)
     minutes = settings.get("log.retention.minutes")
-    kept_ms = hours * _HOUR_MS if minutes is None else _number(minutes, -1) * _HOUR_MS / 60
-    kept_ms = _number(settings.get("log.retention.ms"), kept_ms)
-    return _number(settings.get("retention.ms"), kept_ms)
-
-
-def _number(given: Any, default: float) -> float:
-    try:
-        return default if given is None else float(given)
-    except (TypeError, ValueError):
-        return default
+    kept_ms = hours * HOUR_MS if minutes is None else as_number(minutes, -1) * HOUR_MS / 60
+    kept_ms = as_number(settings.get("log.retention.ms"), kept_ms)
+    return as_number(settings.get("retention.ms"), kept_ms)
 
 
 # Who reads during the load

@@ -31,6 +31,7 @@ SAID_MOST, LOG_BYTES, LOG_LINES = 200, 1 << 20, 12
 _SAYS = re.compile(
     r"^(?:Caused by: )?org\.apache\.kafka\.[\w.$]*(?:Exception|Error): (.+)", re.MULTILINE
 )
+_FULL = "No space left on device"
 _NOT_BROUGHT = ("harness", "scenario", "the scenario")
 
 
@@ -53,8 +54,17 @@ def explanation(
     waited = isinstance(error, NotInTime | WaitTimeout)
     if early and waited and not log and (worst := complaint(logs)):
         sentence, log = f"{sentence}; {worst.node} says: {worst.said}", worst.log
+    disk_mib = record.scenario.cluster.disk_mib
+    if waited and disk_mib and (full := full_disks(logs)):
+        whose = "disk of" if len(full) == 1 else "disks of"
+        sentence += f"; the {whose} {', '.join(full)} became full (cluster.disk_mib = {disk_mib})"
     began = bool(record.nodes) or any(logs.glob("*.log"))  # else no setting can be the cause
     return sentence + suspects(sentence, record, brought=early and began), log
+
+
+def full_disks(logs: Path) -> list[str]:
+    """The brokers that could not write any more."""
+    return [file.stem for file in sorted(logs.glob("kafka*.log")) if _FULL in _end_of(file)]
 
 
 def complaint(logs: Path) -> Complaint | None:

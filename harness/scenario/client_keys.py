@@ -18,7 +18,6 @@ from typing import Any
 from harness.clients.java_keys import (
     KEYS,
     LEFT_OUT,
-    ROLES,
     Role,
     librdkafkas_names,
     other_role_of,
@@ -36,11 +35,18 @@ UNKNOWN = "No such configuration property"  # how librdkafka begins to say it
 def wrong_keys(scenario: Scenario) -> list[str]:
     """A sentence for each key of a scenario that cannot be used."""
     work = scenario.workload
-    settings: dict[Role, Mapping[str, Any]] = {"producer": work.producer, "consumer": work.consumer}
+    settings: list[tuple[str, Role, Mapping[str, Any]]] = [
+        ("producer", "producer", work.producer),
+        ("consumer", "consumer", work.consumer),
+    ]
+    settings += [
+        (f"members.{number}.consumer", "consumer", member.consumer)
+        for number, member in enumerate(work.members)
+    ]
     return [
-        f"workload.{role}.{key} {why}"
-        for role in ROLES
-        for key, why in _refusals(role, settings[role]).items()
+        f"workload.{section}.{key} {why}"
+        for section, role, own in settings
+        for key, why in _refusals(role, own).items()
     ]
 
 

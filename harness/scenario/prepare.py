@@ -38,6 +38,7 @@ from harness.scenario.client_keys import with_lines, wrong_value
 from harness.scenario.kafka.keys import has_keys, other_kafka, release_on
 from harness.scenario.kafka.modes import group_problem, mode_of
 from harness.scenario.kafka.notes import kraft_notes
+from harness.scenario.kafka.retention import retention_notes
 from harness.scenario.layers.broker_files import mode_of_file
 from harness.scenario.layers.lay import Files, by_layer, lay
 from harness.scenario.layers.read_files import read_files
@@ -152,12 +153,15 @@ def prepare(request: Request) -> Prepared:
         config = producer if role == "producer" else consumer
         if why := wrong_value(role, config, laid.origins[role]):
             raise ScenarioError(f"{request.scenario}: {why}")
+    for number, member in enumerate(resolved.workload.members):
+        if why := wrong_value("consumer", {**consumer, **member.consumer}, {}):
+            raise ScenarioError(f"{request.scenario}: workload.members.{number}: {why}")
     setting = setting_of(resolved)
     steps = plan.make(resolved.faults, request.seed, resolved.mixed, setting=setting)
     backend = BACKENDS[request.backend]
     if why := backend.refuses(resolved) or other_kafka(backend, resolved):
         raise ScenarioError(f"{request.scenario}: --backend {request.backend}: {why}")
-    of_kraft = kraft_notes(resolved, laid.origins)
+    of_kafka = (*kraft_notes(resolved, laid.origins), *retention_notes(resolved))
     try:
         record = RunRecord(
             scenario=resolved,
@@ -169,7 +173,7 @@ def prepare(request: Request) -> Prepared:
             differences=_differences(resolved.workload),
             layers=laid.origins,
             shown_demands=dict(laid.shown_demands),
-            notes=tuple(dict.fromkeys((*picked, *own.notes, *of_files, *laid.notes, *of_kraft))),
+            notes=tuple(dict.fromkeys((*picked, *own.notes, *of_files, *laid.notes, *of_kafka))),
             time_limit_s=request.time_limit_s or time_limit_s(resolved, steps),
             kafka_home=str(request.kafka_home) if request.kafka_home else None,
             keep=request.keep,
@@ -282,6 +286,11 @@ def _check_capabilities(request: Request, chosen: Scenario) -> None:
                 f"{request.scenario}: check.{key} is not available on {where}: set it to false "
                 "or choose another backend"
             )
+    if chosen.cluster.disk_mib and Disks not in able:
+        raise ScenarioError(
+            f"{request.scenario}: cluster.disk_mib is not available on {where}: remove it or "
+            "choose the backend local"
+        )
     if "metadata-back" in chosen.expect and (chosen.cluster.has_zookeeper or Disks not in able):
         raise ScenarioError(
             f"{request.scenario}: expect.metadata-back: is read from the disks of KRaft's "

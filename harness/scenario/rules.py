@@ -10,15 +10,16 @@ from harness.cluster import broker_limits
 from harness.cluster.client_security import is_secret
 from harness.model.client_settings import acks_of, by_one_name
 from harness.model.scenario import FaultPart, Scenario, WorkloadPart
-from harness.model.sections.workload import NO_KEYS
 from harness.model.spelling import did_you_mean
 from harness.model.worker_kinds import can_be_hit, has_group, kind_named
 from harness.nemesis.target import Setting
 from harness.nemesis.targets import TARGETS, target_of
 from harness.nemesis.verbs import VERBS
+from harness.scenario.compaction import compacted_by, compaction_problems
 from harness.scenario.entries import entry_name
 from harness.scenario.kafka.modes import MINIMUM, counts_in
 from harness.scenario.kafka.refused import release_problems
+from harness.scenario.members import member_problems
 from harness.scenario.overlaps import contradictions
 from harness.scenario.timing import problems_of_times, timing_problems
 
@@ -38,7 +39,7 @@ def problems(scenario: Scenario) -> list[str]:
         *_cluster_problems(scenario),
         *_secret_problems(scenario),
         *_client_problems(scenario),
-        *_key_problems(scenario),
+        *compaction_problems(scenario),
         *problems_of_times(scenario),
         *_idempotence_problems(scenario),
         *_transaction_problems(scenario),
@@ -193,7 +194,7 @@ def _idempotence_problems(scenario: Scenario) -> list[str]:
 
 def _group_problems(scenario: Scenario) -> list[str]:
     work = scenario.workload
-    if why := _members_problem(work) or _commit_problem(work):
+    if why := _members_problem(work) or _commit_problem(work) or next(member_problems(work), None):
         return [why]
     if work.dies and not has_group(work):
         return [f"workload.dies: set {A_GROUP}, or there is no member to kill"]
@@ -253,27 +254,7 @@ def _takes_offsets(scenario: Scenario) -> str | None:
     """What leaves offsets without a record; None: nothing."""
     if "transactional.id" in scenario.workload.producer:
         return "transactions take offsets of their own"
-    return "the log is compacted" if _compacted_by(scenario) else None
-
-
-def _compacted_by(scenario: Scenario) -> str | None:
-    """The setting by which the topic is compacted; None: it is not."""
-    brokers, topic = scenario.cluster.of_brokers, scenario.topic.config
-    section = "server" if "log.cleanup.policy" in scenario.cluster.server else "broker"
-    path, policy = f"cluster.{section}.log.cleanup.policy", brokers.get("log.cleanup.policy")
-    if "cleanup.policy" in topic:
-        path, policy = "topic.config.cleanup.policy", topic["cleanup.policy"]
-    return f"{path} = {policy}" if "compact" in str(policy) else None
-
-
-def _key_problems(scenario: Scenario) -> list[str]:
-    compacted = _compacted_by(scenario)
-    if compacted is None or scenario.workload.keys != NO_KEYS:
-        return []
-    return [
-        f"{compacted}: a compacted topic takes no record without a key: set workload.keys, as in "
-        "--set workload.keys=1000, or another policy"
-    ]
+    return "the log is compacted" if compacted_by(scenario) else None
 
 
 def _check_problems(scenario: Scenario) -> list[str]:

@@ -9,6 +9,7 @@ over.
 
 from __future__ import annotations
 
+import select
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -52,6 +53,10 @@ class MemberSpec(Spec):
     process_ms: float = 0.0
     dies: str = ""  # where it ends itself: before-process, before-commit, or nowhere
     dies_after: int = 0  # records polled
+    slow_every: int = 0  # each so many-th record takes slow_ms longer; 0: none
+    slow_ms: float = 0.0
+    pause_every: int = 0  # records polled, after which it pauses its partitions; 0: never
+    pause_ms: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +99,9 @@ class Member:
         self._reads = Reads(session.recorder, POLL)
         self._membership = OUTSIDE  # of the group
         self.metadata: object = None  # the group's, as the client told it while it was a member
+        self._works = 0  # records worked on
+        self._pause_at = spec.pause_every  # of the records polled; 0: never
+        self._paused_ns = 0  # since when its partitions are paused; 0: they are not
 
     def join(self) -> None:
         """Become a member; assignments arrive while it takes records."""
@@ -114,6 +122,8 @@ class Member:
     def take(self) -> None:
         """Take the records that are there, up to a batch; waits a little for the first."""
         self.batch.clear()
+        if self._pause_at:
+            self._pause_or_resume()
         start_ns = time.monotonic_ns()
         message = self.consumer.poll(0.05)
         if message is None:
@@ -136,6 +146,27 @@ class Member:
         value = self._reads.record(message, start_ns, time.monotonic_ns(), NOTHING)
         self._session.counts.reads += 1
         self.batch.append(Taken(partition=partition, offset=offset, value=value))
+
+    def work(self) -> None:
+        """Let the time pass that the work on one record takes."""
+        self._works += 1
+        spec = self._spec
+        is_slow = spec.slow_every and self._works % spec.slow_every == 0
+        if takes_ms := spec.process_ms + (spec.slow_ms if is_slow else 0):
+            select.select([], [], [], takes_ms / 1000)
+
+    def _pause_or_resume(self) -> None:
+        """Pause the partitions that it has, or resume them when their time is over. Those that it
+        is given meanwhile are not paused."""
+        now_ns, polled = time.monotonic_ns(), self._session.counts.reads
+        if not self._paused_ns and polled >= self._pause_at and self.consumer.assignment():
+            self.consumer.pause(self.consumer.assignment())
+            self._paused_ns, self._pause_at = now_ns, polled + self._spec.pause_every
+            self._tell("paused", self.consumer.assignment())
+        elif self._paused_ns and now_ns >= self._paused_ns + self._spec.pause_ms * 1e6:
+            self.consumer.resume(self.consumer.assignment())
+            self._paused_ns = 0
+            self._tell("resumed", self.consumer.assignment())
 
     def _learn(self) -> None:
         """Read the client's current membership: no callback reports a rebalance that changed no

@@ -22,6 +22,7 @@ from harness.model.client_settings import (
     resets_of,
     retries_of,
 )
+from harness.model.sections.log_segments import policy_of
 from harness.model.worker_kinds import asks_for_members, asks_for_transformers
 
 UNCLEAN = "unclean.leader.election.enable"
@@ -118,8 +119,7 @@ def lag_max_ms(server: Settings) -> float:
 
 def _compacts(settings: Settings) -> bool:
     """Whether a log with such settings, the topic's and the brokers', is compacted."""
-    policy = settings.get("cleanup.policy", settings.get("log.cleanup.policy", "delete"))
-    return "compact" in str(policy)
+    return "compact" in policy_of(settings)
 
 
 def _read_from_followers(work: Settings, server: Settings) -> bool:

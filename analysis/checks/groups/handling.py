@@ -124,7 +124,7 @@ def reprocessed() -> Rule:
 def _is_skipped() -> Column:
     untouched = (F.coalesce("processed", F.lit(0)) == 0) & (F.coalesce("begun", F.lit(0)) == 0)
     begun = is_begun() | F.coalesce("from_start", F.lit(False))
-    return is_behind() & begun & untouched
+    return is_behind() & begun & untouched & ~F.col("superseded")
 
 
 def _by_handled_value(tables: Tables) -> DataFrame | None:

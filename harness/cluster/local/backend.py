@@ -102,6 +102,7 @@ def make(folder: RunFolder, record: RunRecord) -> Cluster:
         logs=folder.logs,
         keep_data_in=folder.path / "data" if record.keep else None,
         settings=settings_of(record.scenario),
+        disk_bytes=wanted.disk_mib * 2**20,
         formatted=storage_of(home, java, wanted),
         versions={"kafka": home.version, **zookeeper, "java": java.version},
     )

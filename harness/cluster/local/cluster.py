@@ -44,7 +44,8 @@ class LocalCluster(Cluster):
 
     `scratch` is a folder on a filesystem of the run's own, `logs` the run's folder of node logs;
     the nodes' data are copied to `keep_data_in`, where that is given, when the cluster closes.
-    `formatted` is KRaft's storage.
+    `formatted` is KRaft's storage, `disk_bytes` the size of each broker's disk; 0: no limit of its
+    own.
     """
 
     nodes: tuple[Node, ...]
@@ -55,6 +56,7 @@ class LocalCluster(Cluster):
     keep_data_in: Path | None = None
     settings: node_settings.ClusterSettings = field(default_factory=node_settings.ClusterSettings)
     formatted: Path | None = None
+    disk_bytes: int = 0
     client_address: str = network.CLIENT_ADDRESS
     versions: dict[str, str] = field(default_factory=dict)
 
@@ -64,6 +66,7 @@ class LocalCluster(Cluster):
             nodes=self.nodes,
             settings=self.settings,
             formatted=self.formatted,
+            disk_bytes=self.disk_bytes,
         )
         self._processes = NodeProcesses(self.home, self.java, self._files, self.logs)
         self._tracers = Tracers(self._processes, self._files)

@@ -1,7 +1,8 @@
 """The files of local nodes, on a tmpfs of the run's, so that nothing outlives it.
 
-    kafka1/              its data; on a tmpfs of its own where faults need that (way "own-disk").
-                         Not a ZooKeeper's: no fault hits its disk
+    kafka1/              its data; on a tmpfs of its own where cluster.disk_mib gives its size, or
+                         where faults need one (way "own-disk"). Not a ZooKeeper's: no fault hits
+                         its disk
     kafka1.properties    its server.properties or zoo.cfg
     controller1/         of a KRaft cluster: its own copy of the storage that was formatted once
     kafka1.clock         how far its wall clock is ahead (way "fake-time")
@@ -34,13 +35,15 @@ FOLDER = Path("/run/kafka-harness")
 class NodeFiles:
     """The files of every node, below `scratch`, a folder on a filesystem of the run's own.
 
-    `formatted` is KRaft's storage as the first nodes have it (harness.distribution.storage).
+    `formatted` is KRaft's storage as the first nodes have it (harness.distribution.storage);
+    `disk_bytes` the size of each broker's disk, 0 where nothing but a fault gives it one.
     """
 
     scratch: Path
     nodes: Sequence[Node]
     settings: node_settings.ClusterSettings
     formatted: Path | None = None
+    disk_bytes: int = 0
     times_formatted: Counter[str] = field(default_factory=Counter)
 
     def make(self, node: Node, ways: frozenset[str]) -> None:
@@ -48,12 +51,17 @@ class NodeFiles:
         data = self.data(node)
         data.mkdir()
         self.temporary().mkdir(exist_ok=True)
-        if launch_modes.OWN_DISK in ways and node.role != "zookeeper":
-            size = f"size={launch_modes.DISK_BYTES}"
-            run(["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(data)])
+        if size := self._disk_bytes(node, ways):
+            run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(data)])
         self._format(node)
         self._write_config(node)
         self.set_clock(node, 0)
+
+    def _disk_bytes(self, node: Node, ways: frozenset[str]) -> int:
+        """The size of the node's own disk; 0: it has none."""
+        for_faults = launch_modes.OWN_DISK in ways and node.role != "zookeeper"
+        own = self.disk_bytes if node.role == "broker" else 0
+        return own or launch_modes.DISK_BYTES * for_faults
 
     def wipe(self, node: Node) -> None:
         """Back to what the node had when it was started first, as KRaft sees it on another disk; a

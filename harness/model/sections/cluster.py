@@ -91,6 +91,17 @@ class ClusterPart(Part):
             examples=[3],
         ),
     ] = 0
+    disk_mib: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=1_000_000,
+            description="how large each broker's disk is, of the host's memory (local backend); "
+            "0: as large as what the run has",
+            examples=[300],
+            json_schema_extra={"unit": "MiB"},
+        ),
+    ] = 0
     server: dict[str, Value] = Field(
         default={},
         description="every broker's and controller's server.properties: Kafka's own keys. "

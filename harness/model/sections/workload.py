@@ -8,11 +8,10 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field
 
-from harness.model.bounds import MOST
+from harness.model.sections.members import MemberPart, Milliseconds
 from harness.model.sections.part import Count, Length, Part, Value, ZeroOrMore
 
 DeathPoint = Literal["before-process", "before-commit"]
-Milliseconds = Annotated[float, Field(ge=0, le=MOST)]
 KINDS_OF_KEYS: Final = ("none", "per-record")
 NO_KEYS: Final = KINDS_OF_KEYS[0]
 LEAST_BYTES, MOST_BYTES = 20, 100_000_000
@@ -36,6 +35,12 @@ def sizes_of(value_bytes: int | str | Sequence[int]) -> list[tuple[int, int]]:
             '"100..2000", or a list of some'
         )
     return ranges
+
+
+def mean_bytes(value_bytes: int | str | Sequence[int]) -> float:
+    """How long a record is on average. Raises ValueError."""
+    sizes = sizes_of(value_bytes)
+    return sum(low + high for low, high in sizes) / 2 / len(sizes)
 
 
 def _are_sizes(given: Any) -> Any:
@@ -251,6 +256,14 @@ class WorkloadPart(Part):
             json_schema_extra={"unit": "records"},
         ),
     ] = 1000
+    members: Annotated[
+        tuple[MemberPart, ...],
+        Field(
+            strict=False,
+            description="what single members of the group have of their own, an entry each",
+            examples=[({"slow_every": 100, "slow_ms": 5000},)],
+        ),
+    ] = ()
     client_defaults: Annotated[
         Literal["java", "librdkafka"] | None,
         Field(

@@ -16,6 +16,7 @@ from harness.cluster.view.coordinators import Coordinated
 from harness.model.plan import Step
 from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import Scenario
+from harness.model.sections.members import MemberPart
 from harness.model.sections.workload import sizes_of
 from harness.model.worker_kinds import (
     FINAL_READ,
@@ -27,7 +28,7 @@ from harness.model.worker_kinds import (
 )
 
 Spec = dict[str, Any]
-_NOT_A_WORKERS = {"kind", "producer", "consumer", "dies", "value_bytes"}
+_NOT_A_WORKERS = {"kind", "producer", "consumer", "dies", "value_bytes", "members"}
 LARGEST_BATCH = 1_048_588  # Kafka's default of message.max.bytes
 
 
@@ -58,9 +59,9 @@ class Specs:
     def _of(self, kind: WorkerKind, number: int, index: int, limit_s: float) -> Spec:
         """The SPEC of worker `number` of a kind; it is the `index`th of all that send."""
         work, topic = self.scenario.workload, self.scenario.topic
-        config = defaults.worker_config(
-            work.producer if kind.sends else work.consumer, index, number
-        )
+        own = work.members[number] if kind.member and number < len(work.members) else MemberPart()
+        of_consumer = {**work.consumer, **own.consumer}
+        config = defaults.worker_config(work.producer if kind.sends else of_consumer, index, number)
         bootstrap = ",".join(node.endpoint for node in brokers(self.nodes))
         spec = {
             "run_id": self.folder.run_id,
@@ -82,10 +83,11 @@ class Specs:
         if kind.sends and kind.follows:
             spec["consumer_config"] = self._one_broker(number)
         if kind.sends and kind.member:
-            consumer = defaults.worker_config(work.consumer, index, number)
+            consumer = defaults.worker_config(of_consumer, index, number)
             spec["consumer_config"] = {**consumer, "bootstrap.servers": bootstrap}
             spec["first_output"] = FIRST_OUTPUT
         if kind.member:
+            spec |= own.model_dump(exclude={"consumer"})
             spec["group"] = group_of(self.folder)
             spec["dies"] = work.dies[0] if work.dies and number == 0 else ""
         return spec

@@ -22,7 +22,7 @@ from tests.support.oracles.outputs import due
 NEVER_HERE = {"transforms": False}  # outputs are linked to what others sent: not screened
 FACTS = (
     *("alone", "causes", "circular", "corrupt", "deaths", "elections", "hanging", "moves"),
-    *("passed_over", "states"),
+    *("passed_over", "states", "superseded"),
 )
 
 

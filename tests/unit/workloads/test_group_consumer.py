@@ -293,3 +293,29 @@ def test_what_is_known_of_the_group_is_learned_before_a_commit_and_before_its_en
     assert [3, 4] == [generation for generation, _ in told]
     assert 3 == commit.generation
     assert told[0][1] < commit.start_ns < told[1][1] <= (commit.end_ns or 0)
+
+
+def test_each_so_many_th_record_may_take_longer(start: Starter, kafka: MockKafka) -> None:
+    worker = member(start, kafka, slow_every=20, slow_ms=30)
+    await_processed(start, worker, RECORDS)
+    assert "stopped" == worker.stop()
+
+    took = [row["end_ns"] - row["start_ns"] for row in worker.operations("process")]
+    slow = [number for number, ns in enumerate(took, 1) if ns >= 30_000_000]
+    assert {20, 40, 60} <= set(slow)
+    assert len(slow) < 10
+
+
+def test_a_member_may_pause_its_partitions(start: Starter, kafka: MockKafka) -> None:
+    """Nothing is given while it does, and nothing is passed over or given twice."""
+    worker = member(start, kafka, pause_every=25, pause_ms=300)
+    await_processed(start, worker, RECORDS)
+    assert "stopped" == worker.stop()
+
+    assert list(range(RECORDS)) == [row["offset"] for row in worker.operations("poll")]
+    paused, resumed = worker.events("paused"), worker.events("resumed")
+    assert [{"0"}, {"0"}] == [{each["text"] for each in events} for events in (paused, resumed)]
+    given = [row["end_ns"] for row in worker.operations("poll")]
+    for since, until in zip(paused, resumed, strict=False):
+        assert until["time_ns"] - since["time_ns"] >= 300_000_000
+        assert not [ns for ns in given if since["time_ns"] < ns < until["time_ns"]]

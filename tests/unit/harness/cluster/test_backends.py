@@ -166,6 +166,7 @@ def refusal(backend: str, verb: str, target: str = "leader", **settings: Any) ->
             "kill is not available on the backend external in a cluster",
         ),
         ("external", EXTERNAL, "kill", "not the harness's own: choose another backend, or one of"),
+        ("docker", {"cluster.disk_mib": 9}, "kill", "cluster.disk_mib is not available on the b"),
         (
             "external",
             EXTERNAL,

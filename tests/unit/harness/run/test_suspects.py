@@ -129,3 +129,19 @@ def test_an_isr_that_does_not_fill_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     assert View(partitions=(full,), controller=None).short_of(2) == ""
     alone = PartitionState(leader=None, isr=(), leader_epoch=0)
     assert View(partitions=(alone,), controller=None).short_of(2) == "partition 0 has no leader"
+
+
+@pytest.mark.parametrize("disk_mib", [0, 150])
+def test_a_disk_of_a_size_that_became_full_is_the_cause(tmp_path: Path, disk_mib: int) -> None:
+    """One that a fault had filled is none."""
+    run = RunFolder(path=tmp_path)
+    run.logs.mkdir()
+    (run.logs / "kafka2.log").write_text(f"{LOG}java.io.IOException: No space left on device\n")
+    (run.logs / "kafka1.log").write_text(LOG)
+    scenario = run_record().scenario
+    cluster = scenario.cluster.model_copy(update={"disk_mib": disk_mib})
+    record = run_record().changed(scenario=scenario.model_copy(update={"cluster": cluster}))
+    sentence, _ = explanation(WaitTimeout("waited"), "waited", "heal", record, run.logs)
+
+    full = "waited; the disk of kafka2 became full (cluster.disk_mib = 150)"
+    assert sentence == (full if disk_mib else "waited")

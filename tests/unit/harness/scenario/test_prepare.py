@@ -36,6 +36,27 @@ def test_rounds_have_no_length():
     assert notes("study-1") == ()
 
 
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"topic.config.retention.bytes": 10**6}, True),
+        ({"cluster.server.log.retention.bytes": 10**6}, True),
+        ({"topic.config.retention.bytes": 10**6, "topic.partitions": 3}, False),
+        ({"topic.config.retention.bytes": 10**6, "topic.config.segment.bytes": 10**6}, False),
+        ({"topic.config.retention.bytes": 10**6, "topic.config.segment.ms": 900}, False),
+        ({"cluster.server.log.retention.hours": 168}, False),
+    ],
+)
+def test_retention_by_size_that_can_delete_nothing_is_told(
+    settings: dict[str, object], told: bool
+) -> None:
+    """Two million bytes in one segment; or in three partitions, each of which is kept."""
+    load = {"workload.kind": "stream", "workload.rate": 1000.0, "workload.duration_s": 20.0}
+    said = notes("baseline", **load, **settings)
+
+    assert told == any(" deletes nothing here: only closed segments" in note for note in said)
+
+
 def test_the_command_that_runs_it_again_gives_every_setting_back():
     settings = {
         "workload.rounds": 5,

@@ -50,8 +50,33 @@ def read(folder: Path, kind: str, keys: str) -> None:
         ),
         (
             "stream",
+            "group_consumers = 1\nmembers = [{}, {}]",
+            "workload.members has 2 entries, but the group has 1 members: raise workload.group_c",
+        ),
+        (
+            "stream",
+            "group_consumers = 1\nmembers = [{ slow_every = 3 }]",
+            "workload.members.0.slow_every does nothing without slow_ms: set both, or none",
+        ),
+        (
+            "stream",
+            "group_consumers = 1\nmembers = [{ consumer = { 'isolation.level' = 'x' } }]",
+            "workload.members.0.consumer.isolation.level: .* set it in workload.consumer",
+        ),
+        (
+            "stream",
             "[topic.config]\n'cleanup.policy' = 'delete,compact'",
             "topic.config.cleanup.policy = delete,compact: .* without a key: set workload.keys",
+        ),
+        (
+            "stream",
+            "keys = 9\ntransformers = 1\n[topic.config]\n'cleanup.policy' = 'compact'",
+            "topic.config.cleanup.policy = compact: outputs .*: remove workload.transformers",
+        ),
+        (
+            "stream",
+            "keys = 9\n[topic.config]\n'cleanup.policy' = 'compact'\n[check]\nreplicas = true",
+            "topic.config.cleanup.policy = compact: each replica .*: remove check.replicas",
         ),
         (
             "write-read",
@@ -76,6 +101,7 @@ def test_what_makes_no_sense_together_is_refused(
         f"transformers = 1\ncommit = 'after'\n{ID}",
         f"transaction_abort_share = 0.1\n{ID}",
         "transformers = 1\ncommit = 'before'\n[workload.producer]\nacks = '0'",
+        "transformers = 2\nmembers = [{ pause_every = 3, pause_ms = 1 }]",
         "keys = 9\n[topic.config]\n'cleanup.policy' = 'compact'",
         "[topic.config]\n'cleanup.policy' = 'delete'\n"
         "[cluster.server]\n'log.cleanup.policy' = 'compact'",

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from harness.cluster.local import node_files
 from harness.cluster.local.backend import kraft_nodes
+from harness.cluster.local.launch_modes import DISK_BYTES, OWN_DISK
 from harness.cluster.local.node_files import NodeFiles
 from harness.cluster.node_settings import ClusterSettings
 from harness.nemesis.faults.disks import sync_trace
@@ -12,6 +16,23 @@ from harness.nemesis.faults.disks.power import sizes
 
 NODES = kraft_nodes(3, 3, combined=False)
 CONTROLLER = NODES[0]
+
+
+def test_a_disk_of_a_size_is_each_broker_s(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault that needs a disk of its own gives one to whoever has none yet."""
+    mounted: list[str] = []
+    monkeypatch.setattr(node_files, "run", lambda argv: mounted.append(" ".join(argv[4:])))
+    sized = NodeFiles(
+        scratch=tmp_path, nodes=NODES, settings=ClusterSettings(metadata="kraft"), disk_bytes=9
+    )
+    sized.make(NODES[-1], frozenset())
+    sized.make(CONTROLLER, frozenset())
+    sized.make(NODES[1], frozenset({OWN_DISK}))
+
+    assert mounted == [
+        f"size=9 tmpfs {tmp_path}/kafka3",
+        f"size={DISK_BYTES} tmpfs {tmp_path}/controller2",
+    ]
 
 
 def test_what_was_formatted_outlives_a_loss_of_power(tmp_path: Path) -> None:

@@ -122,6 +122,25 @@ def test_the_first_member_of_the_group_is_the_first_to_die() -> None:
     assert "group" not in told["consumer-0"]
 
 
+def test_a_member_may_have_settings_and_a_pace_of_its_own() -> None:
+    first = {"consumer": {"fetch.min.bytes": 9}, "slow_every": 5, "slow_ms": 20.0}
+    shared = {"check.crcs": True, "fetch.min.bytes": 1}
+    for kind, config in (("group-consumer", "config"), ("transformer", "consumer_config")):
+        workers: dict[str, Any] = {f"{kind.replace('-', '_')}s": 2}
+        told = specs(scenario(**workers, members=[first], consumer=shared))
+        one, other = (told[f"{kind}-{number}"] for number in (0, 1))
+
+        assert (9, True, 5, 20.0) == (
+            *(one[config][key] for key in ("fetch.min.bytes", "check.crcs")),
+            *(one[key] for key in ("slow_every", "slow_ms")),
+        )
+        assert (1, 0, 0) == (
+            other[config]["fetch.min.bytes"],
+            other["slow_every"],
+            other["pause_every"],
+        )
+
+
 @pytest.mark.parametrize(
     ("leader", "known"), [("kafka1", "10.0.0.3:9092"), ("kafka2", "10.0.0.2:9092")]
 )

@@ -1,0 +1,115 @@
+"""Compacted logs: of each key the last acknowledged record must be there, and older ones may."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.support.histories import (
+    aborted,
+    committed,
+    doubtful,
+    failed,
+    final_read,
+    found,
+    polled,
+    processed,
+    read,
+    sent,
+    with_story,
+)
+
+Report = dict[str, Any]
+COMPACTED: dict[str, Any] = {"topic": {"cleanup.policy": "compact"}, "keys": 1}
+TWO = (sent(1, at=0), sent(2, at=1))
+
+
+def nothing(report: Report, *names: str) -> bool:
+    return not any(report["anomalies"][name]["count"] for name in names)
+
+
+@with_story(*TWO, read(1, at=0), final_read({1: 2}), **COMPACTED)
+def test_an_older_record_of_a_key_need_not_be_there(report: Report) -> None:
+    assert nothing(report, "lost", "vanished")
+    assert report["verdict"] == "valid"
+
+
+@with_story(*TWO, final_read({0: 1, 1: 2}), **COMPACTED)
+def test_it_may_be_there_all_the_same(report: Report) -> None:
+    assert nothing(report, "lost")
+
+
+@with_story(*TWO, read(2, at=1), final_read({0: 1}), **COMPACTED)
+def test_the_last_record_of_a_key_must_be_there(report: Report) -> None:
+    assert found(report, "lost") == found(report, "vanished") == [2]
+
+
+@with_story(
+    sent(1, at=0),
+    sent(2, at=0, partition=1),
+    final_read(partition=0),
+    final_read(2, partition=1),
+    partitions=2,
+    **COMPACTED,
+)
+def test_a_later_record_of_another_partition_supersedes_nothing(report: Report) -> None:
+    assert found(report, "lost") == [1]
+
+
+@with_story(*TWO, final_read({1: 2}), topic=COMPACTED["topic"], keys="per-record")
+def test_a_record_with_a_key_of_its_own_is_superseded_by_none(report: Report) -> None:
+    assert found(report, "lost") == [1]
+
+
+@with_story(*TWO, final_read({1: 2}), keys=1)
+def test_where_nothing_compacts_nothing_is_superseded(report: Report) -> None:
+    assert found(report, "lost") == [1]
+
+
+@with_story(sent(1, at=0), doubtful(2), final_read(), **COMPACTED)
+def test_a_record_that_may_have_landed_may_supersede(report: Report) -> None:
+    assert nothing(report, "lost")
+
+
+@with_story(sent(1, at=1), doubtful(2), read(2, at=0), final_read(), **COMPACTED)
+def test_one_that_is_known_to_lie_before_does_not(report: Report) -> None:
+    assert found(report, "lost") == [1]
+
+
+@with_story(sent(1, at=0), failed(2), aborted(3), final_read({1: 3}), **COMPACTED)
+def test_failed_and_aborted_records_supersede_nothing(report: Report) -> None:
+    assert found(report, "lost") == [1]
+
+
+@with_story(*TWO, final_read({1: 2}, position=1, complete=False), **COMPACTED)
+def test_what_an_incomplete_final_read_lacks_is_not_unseen_if_it_is_superseded(
+    report: Report,
+) -> None:
+    assert nothing(report, "lost", "unseen", "inconsistent-offset")
+
+
+@with_story(
+    *TWO,
+    polled(2, at=1),
+    processed(2, at=1),
+    committed(2),
+    final_read(1, 2),
+    commit="after",
+    **COMPACTED,
+)
+def test_a_group_may_pass_over_what_is_superseded(report: Report) -> None:
+    """It was given a log that was compacted; the leader at the end had not got so far."""
+    assert nothing(report, "skipped")
+
+
+@with_story(
+    sent(1, at=0),
+    sent(2, at=1),
+    sent(3, at=2),
+    read(1, at=0),
+    read(3, at=2),
+    final_read(1, 2, 3),
+    consumers=1,
+    **COMPACTED,
+)
+def test_a_reader_may_pass_over_what_is_superseded(report: Report) -> None:
+    assert nothing(report, "poll-skip")
