@@ -348,11 +348,10 @@ def event(
 def story(*parts: Part, **record: Any) -> Story:
     """A run of these parts. Keywords set the producer's acks, retries, idempotent, in_flight, and:
     partitions, replicas, topic (config), server (config), kind, producers, consumers, commit and
-    process_ms (of a group, or of `transformers`), use_added_partitions, keys, expect, plan (the
-    faults that happened), workers, nodes, placed (replicas by partition), state, failure,
-    threshold_ms, compared, watched, phases, consumer (config), read_via, isolation (of
-    transactions' readers), history_format (2: one client a worker), loaded (False: no send but
-    those told, where else each fault meets some)."""
+    process_ms (of a group, or of `transformers`), use_added_partitions, keys, expect, plan (of what
+    happened), workers, nodes, placed (replicas by partition), state, failure, threshold_ms,
+    compared, watched, phases, consumer (config), read_via, isolation (of transactions' readers),
+    history_format (2: one client a worker), loaded (False: no send but those told)."""
     return Story(parts=parts, record=record)
 
 
