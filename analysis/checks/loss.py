@@ -142,7 +142,7 @@ def is_below_start() -> Column:
 def is_unacknowledged_lost() -> Column:
     """Whether a send that asked for no ack (acks=0) is provably not in the log."""
     whole = F.col("complete") & (F.col("log_start") == 0)
-    return (F.col("sent") == UNASKED) & _is_absent() & whole
+    return (F.col("sent") == UNASKED) & _is_absent() & whole & ~F.col("superseded")
 
 
 def _is_absent() -> Column:

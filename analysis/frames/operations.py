@@ -121,8 +121,11 @@ def fates(operations: DataFrame, runs: DataFrame, *, compacted: bool = False) ->
         .withColumn("passed", _passed())
         .drop("end", "ends")
     )
-    if not compacted:
-        return made.withColumn("superseded", F.lit(False))
+    return made.withColumn("superseded", F.lit(False)) if not compacted else _behind(made, runs)
+
+
+def _behind(made: DataFrame, runs: DataFrame) -> DataFrame:
+    """Fates with superseded."""
     gone = runs.select("run_id", F.explode("superseded").alias("value"), F.lit(1).alias("behind"))
     return (
         made.join(F.broadcast(gone), on=["run_id", "value"], how="left")

@@ -249,18 +249,19 @@ class Landings:
         self._seen = True
         absent, offset = fates.absent, offset_of(fates.acked_place)
         below = (offset != NONE) & (offset < fates.log_start)
-        superseded = np.isin(fates.value, self._superseded)
+        superseded = absent & np.isin(fates.value, self._superseded)
         gone = absent & ((fates.complete & ~below) | (fates.passed & fates.one_copy)) & ~superseded
         doubt = (fates.sent == UNKNOWN) | (fates.sent == UNASKED)
-        unasked = (fates.sent == UNASKED) & (fates.log_start == 0)
+        unasked = fates.sent == UNASKED
         past = self._is_past(fates, offset)
-        missing = absent & fates.complete & (fates.log_start == 0)
+        missing = absent & fates.complete & (fates.log_start == 0) & ~superseded
         sorts = {
             "indeterminate_landed": doubt & ~absent,
             "indeterminate_not_landed": doubt & absent & fates.complete,
             "acked_below_log_start": absent & below,
             "expired_unread": absent & below & self._unread(fates, offset),
-            "unacknowledged_lost": unasked & absent & fates.complete,
+            "superseded": superseded & ~below & (fates.sent == ACKED),
+            "unacknowledged_lost": unasked & missing,
             "lost_past_log_end": past & gone,
             "kept_past_log_end": past & ~absent,
             "failed_landed": (fates.sent == FAILED) & ~absent,

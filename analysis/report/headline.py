@@ -46,6 +46,7 @@ def sentence(
         *_gap_demands({**judged.gaps, **judged.numbers, **judged.levels}),
         "" if lost.convicts else data,
         _deleted(judged) if lost.count or not judged.unclear else "",
+        _superseded(judged) if lost.count or not judged.unclear else "",
         *_others(judgements, facts, broken=False),
         _stopped("produce", "Writes", judged.windows, threshold_ms) if timed else "",
         _stopped("consume", "Reads", judged.windows, None),
@@ -106,7 +107,8 @@ def _data(judged: Judged, acked: int, after: str) -> str:
 
 
 def _of_acknowledged(judged: Judged, acked: int, after: str) -> str:
-    lost, deleted = judged.judgements["lost"], judged.deleted
+    lost, superseded = judged.judgements["lost"], judged.counts.get("superseded", 0)
+    deleted = judged.deleted + superseded
     if lost.count and lost.suspended is None:
         are = "is" if lost.count == 1 else "are"
         return (
@@ -140,6 +142,13 @@ def _deleted(judged: Judged) -> str:
         f"{below} {unread:,} of these {was} deleted before any member of the consumer group was "
         "given them, and the group has committed past them."
     )
+
+
+def _superseded(judged: Judged) -> str:
+    records = judged.counts.get("superseded", 0)
+    have = "has" if records == 1 else "have"
+    later = f"{_records(records)} {have} a later one of the same key, and compaction deleted them."
+    return later.replace("them.", "it.") if records == 1 else later if records else ""
 
 
 def _of_loss(lost: Judgement, facts: Facts) -> str:

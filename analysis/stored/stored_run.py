@@ -34,7 +34,7 @@ CORRUPT = "corrupt-payload"
 CLIENT_ERROR, FENCED = "client-error", "FENCED_INSTANCE_ID"
 # Events.
 KEPT = (
-    *("end", "held", "released", "assigned", "revoked", "dies", "member"),
+    *("end", "held", "released", "waited", "assigned", "revoked", "dies", "member"),
     *("position", "reset", CORRUPT, "transaction", "undecided"),
 )
 SHORT_RUN_NS = 120 * 10**9  # up to here the timeline has buckets of 100 ms, beyond of 500 ms

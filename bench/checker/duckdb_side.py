@@ -158,6 +158,10 @@ def _give(connection: duckdb.DuckDBPyConnection, folder: Path, facts: Mapping[st
     connection.execute(
         "create temp table corrupt as select unnest(?::bigint[]) as place", [list(facts["corrupt"])]
     )
+    connection.execute(
+        "create temp table superseded as select unnest(?::bigint[]) as value",
+        [list(facts["superseded"])],
+    )
     scalar = {key: value for key, value in facts.items() if not isinstance(value, list)}
     made = ", ".join(f"? as {key}" for key in scalar)
     connection.execute(f"create temp table run as select {made}", list(scalar.values()))

@@ -12,6 +12,7 @@ NAMES: Mapping[str, str] = {
     "acked_isr_alone": "acknowledged by the leader alone",
     "acked_below_log_start": "acknowledged, below the log's start",
     "expired_unread": "deleted before the group was given them",
+    "superseded": "acknowledged, superseded",
     "acked_without_offset": "acknowledged without an offset",
     "indeterminate": "in doubt",
     "indeterminate_landed": "in doubt, landed",
@@ -32,6 +33,8 @@ MEANINGS: Mapping[str, str] = {
     "read back: neither found nor lost",
     "expired_unread": "of these, committed past by the consumer group, and neither given to a "
     "member nor processed: nobody will process them",
+    "superseded": "of the acknowledged, gone from a compacted log in which their key has a later "
+    "record: neither found nor lost",
     "acked_without_offset": "acknowledged, but the cluster did not say where; looked for by value",
     "failed": "certainly not written, or aborted with their transaction",
     "aborted": "of the failed, those whose client aborted the transaction without an error, on "

@@ -51,7 +51,8 @@ with due as (
                 and (acked_place & 281474976710655) >= elections.log_end
                 and acked_ns < elections.looked_ns
         ) as past,
-        first_place is null and (
+        first_place is null and value in (from superseded) as superseded,
+        first_place is null and value not in (from superseded) and (
             (complete and coalesce((acked_place & 281474976710655) >= log_start, log_start = 0))
             or (passed and one_copy)
         ) as gone,
@@ -73,15 +74,17 @@ select
         as acked_below_log_start,
     count(*) filter (first_place is null and (acked_place & 281474976710655) < log_start and unread)
         as expired_unread,
-    count(*) filter (sent = 3 and first_place is null and complete and log_start = 0)
-        as unacknowledged_lost,
+    count(*) filter (superseded and sent = 4
+        and coalesce((acked_place & 281474976710655) >= log_start, true)) as superseded,
+    count(*) filter (sent = 3 and first_place is null and complete and log_start = 0
+        and not superseded) as unacknowledged_lost,
     count(*) filter (past and gone) as lost_past_log_end,
     count(*) filter (past and first_place is not null) as kept_past_log_end,
     count(*) filter (sent = 1 and not coalesce(was_aborted, false) and first_place is not null)
         as failed_landed,
     count(*) filter (first_place is null and (
         (sent = 1 and not coalesce(was_aborted, false))
-        or (sent = 2 and complete and log_start = 0))) as undelivered,
+        or (sent = 2 and complete and log_start = 0 and not superseded))) as undelivered,
     quantile_cont(round((had_ns - intended_ns) / 1e6, 2), [0.5, 0.95, 0.99, 0.999, 1.0])
         filter (sent is not null) as latency_ms
 from due;

@@ -34,6 +34,11 @@ class Counts(ReportPart):
         "and that no member was given or processed: deleted before they came to it. Without those "
         "that a reset to the log's end passed over while they were in the log, which are *skipped*",
     )
+    superseded: StrictInt = Field(
+        default=0,
+        description="of the acknowledged, not found by the final read of a compacted log, where a "
+        "later record of their key supersedes them, or may: neither found nor lost",
+    )
     failed: StrictInt = Field(
         default=0, description="certainly not happened, or aborted with their transaction"
     )

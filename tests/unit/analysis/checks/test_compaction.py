@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+import random
+from bisect import bisect_right
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from analysis.stored.superseded import superseded
+from harness.history import tables
+from harness.history.record_format import drawn, zipf_ends
 from tests.support.histories import (
     aborted,
     committed,
@@ -17,6 +26,8 @@ from tests.support.histories import (
     sent,
     with_story,
 )
+from tests.support.stored_runs import bare_run
+from tests.support.story_runs import story_record
 
 Report = dict[str, Any]
 COMPACTED: dict[str, Any] = {"topic": {"cleanup.policy": "compact"}, "keys": 1}
@@ -31,6 +42,12 @@ def nothing(report: Report, *names: str) -> bool:
 def test_an_older_record_of_a_key_need_not_be_there(report: Report) -> None:
     assert nothing(report, "lost", "vanished")
     assert report["verdict"] == "valid"
+    assert report["counts"]["superseded"] == 1
+    assert "No data was lost: 1 of 2 acknowledged records was read back, and " in report["sentence"]
+    assert (
+        "1 acknowledged record has a later one of the same key, and compaction deleted it"
+        in (report["sentence"])
+    )
 
 
 @with_story(*TWO, final_read({0: 1, 1: 2}), **COMPACTED)
@@ -113,3 +130,66 @@ def test_a_group_may_pass_over_what_is_superseded(report: Report) -> None:
 )
 def test_a_reader_may_pass_over_what_is_superseded(report: Report) -> None:
     assert nothing(report, "poll-skip")
+
+
+@with_story(*TWO, sent(3, at=2), read(1, at=0), read(3, at=2), final_read(1, 2, 3), consumers=1)
+def test_the_same_of_other_records_is_a_skip(report: Report) -> None:
+    assert found(report, "poll-skip") == [2]
+
+
+@with_story(
+    *TWO,
+    polled(2, at=1),
+    processed(2, at=1),
+    committed(2),
+    final_read(1, 2),
+    commit="after",
+    consumer={"auto.offset.reset": "earliest"},
+)
+def test_and_by_a_group_it_is_skipped(report: Report) -> None:
+    assert found(report, "skipped") == [1]
+
+
+def test_of_many_keys_each_has_a_last_record_in_each_partition(tmp_path: Path) -> None:
+    """By a plain loop over the records of a file, some acknowledged, some in doubt."""
+    draw = random.Random(3)
+    rows = [row(n, draw) for n in range(400)]
+    pq.write_table(
+        pa.Table.from_pylist(rows, tables.schema(tables.OPERATION_COLUMNS)), tmp_path / "a.parquet"
+    )
+    record = story_record("told/1", {"keys": 30, "topic": COMPACTED["topic"], "partitions": 2})
+    run = bare_run(record.model_dump(mode="json"), tables=(tmp_path / "a.parquet",))
+    ends, seed = zipf_ends(30), run.record["seed"]
+
+    def at(record: dict[str, Any]) -> int:
+        return -1 if record["offset"] is None else int(record["offset"])
+
+    def log_of(record: dict[str, Any]) -> tuple[int, int]:
+        return record["partition"], bisect_right(ends, drawn(record["value"], seed))
+
+    there = [each for each in rows if each["type"] != "fail"]
+    expected = {
+        each["value"]
+        for each in there
+        for other in there
+        if other is not each and log_of(other) == log_of(each)
+        if other["offset"] is None or at(other) > at(each)
+    }
+
+    assert expected == set(superseded(run))
+    assert 20 < len(expected) < 380
+
+
+def row(n: int, draw: random.Random) -> dict[str, Any]:
+    type_ = draw.choice(["ok"] * 30 + ["fail", "info"])
+    return {
+        "run_id": "told/1",
+        "process": "producer-0",
+        "id": n,
+        "f": "send",
+        "type": type_,
+        "partition": n % 2,
+        "value": n,
+        "offset": n // 2 if type_ == "ok" else None,
+        **dict.fromkeys(("intended_ns", "start_ns", "end_ns"), n + 1),
+    }

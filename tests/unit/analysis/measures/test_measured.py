@@ -156,6 +156,7 @@ def facts(draw: random.Random, run_id: str) -> Any:
         "grouped": draw.random() < 0.7,
         "one_copy": draw.choice([True, False]),
         "from_start": draw.choice([True, False]),
+        "superseded": [producer << 40 | n for producer in range(3) for n in range(3, 90, 7)],
         "passed_over": [
             {"partition": draw.randrange(PARTITIONS), "from_offset": 1, "to_offset": 3}
             for _ in range(draw.randrange(2))

@@ -26,7 +26,7 @@ READERS = {"read": "consumer", "poll": "member", "lookup": "seeker", "process": 
 Row = dict[str, Any]
 RUN: Row = {"run_id": "0", "load_start_ns": 0, "load_end_ns": 10 * S, "threshold_ns": 500 * MS}
 RUN |= {"tailing": True, "grouped": True, "ends": [{}], "deaths": [], "elections": []}
-RUN |= {"from_start": True, "passed_over": []}
+RUN |= {"from_start": True, "passed_over": [], "superseded": []}
 
 
 def fates_of(rows: Sequence[Mapping[str, Any]]) -> Fates:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
 from analysis.stored.recorded.impossible import impossible
+from harness.checkout import ROOT
 from harness.history.tables import SMALL_TABLES
 
 Row = dict[str, Any]
@@ -118,3 +120,13 @@ def test_a_worker_s_end_is_its_last_event() -> None:
     assert odd("events", BEGUN, end, {**BEGUN, "process": "q"}) is None
     assert "transaction behind its worker's end" in str(odd("events", end, BEGUN))
     assert "end behind its worker's end" in str(odd("events", end, {**end, "time_ns": 21}))
+
+
+def test_whatever_event_a_worker_writes_is_possible() -> None:
+    """By its name: of all that stand in the workers' code."""
+    code = "".join(file.read_text() for file in (ROOT / "workloads").rglob("*.py"))
+    names = set(re.findall(r'(?:\.event|_tell)\(\s*"([a-z-]+)"', code))
+
+    assert {"waited", "paused", "held", "dies"} <= names
+    for name in names:
+        assert "no worker writes" not in str(odd("events", {"event": name})), name

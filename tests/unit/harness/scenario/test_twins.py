@@ -34,6 +34,8 @@ TWINS = [
         "/workload/producer/max.in.flight.requests.per.connection",
     ),
     ("order-five-in-flight", "order-idempotent", "/workload/producer/enable.idempotence"),
+    ("full-queue", "full-queue-waits", "/workload/when_full"),
+    ("compacted", "compacted-unclean", UNCLEAN),
     ("power-loss-all", "power-loss-all-flushed", FLUSH),
     ("power-loss-sole", "power-loss-sole-flushed", FLUSH),
 ]
