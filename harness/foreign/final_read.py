@@ -107,16 +107,25 @@ def ends(history: ParsedHistory, final: LastPass, partitions: int) -> Iterator[d
 
 
 def _passed(history: ParsedHistory, final: LastPass, partition: int, missed: Numbers) -> Numbers:
-    """Which of these offsets a final reader was led past from the log's start, all acks of them
-    being there when it began."""
+    """Which of these offsets a final reader was led past from the log's start, when all acks of
+    them were there."""
     sends = history.sends
     mine = (np.asarray(sends.type) == OK) & (np.asarray(sends.partition) == partition)
-    offset, end_ns = np.asarray(sends.offset)[mine], np.asarray(sends.end_ns)[mine]
+    mine &= np.isin(np.asarray(sends.offset), missed)
+    acked_ns = np.zeros(len(missed), dtype=np.int64)
+    places = np.searchsorted(missed, np.asarray(sends.offset)[mine])
+    np.maximum.at(acked_ns, places, np.asarray(sends.end_ns)[mine])
     passed = np.zeros(len(missed), dtype=bool)
-    for pass_ in (history.reads[name].passes.get(partition) for name in final):
-        if pass_ is not None:
-            late = np.isin(missed, offset[end_ns > pass_.begun_ns])
-            passed |= (missed < pass_.position) & ~late
+    for name, is_final in final.items():
+        reads = history.reads[name]
+        pass_ = reads.passes.get(partition)
+        if pass_ is None:
+            continue
+        rows = is_final & (np.asarray(reads.partition) == partition)
+        offset, time_ns = (np.asarray(column)[rows] for column in (reads.offset, reads.time_ns))
+        behind = np.searchsorted(offset, missed)  # the first record that lies behind each
+        led = (missed < pass_.position) & (behind < len(offset))
+        passed[led] |= acked_ns[led] <= time_ns[behind[led]]
     return passed
 
 

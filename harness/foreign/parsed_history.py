@@ -81,7 +81,6 @@ class ReadToEnd:
 class Pass:
     """What a reader read of a partition since it sought its log's start."""
 
-    begun_ns: int
     records: int  # how many the reader had read before, in all partitions
     position: int = 0  # behind the last record up to which it was led by nothing else
     going_on: bool = True
@@ -223,7 +222,7 @@ class ParsedHistory:
             reads.assigned.add(partition)
             reads.unread.add(partition)
         elif entry.kind == SOUGHT:
-            reads.passes[partition] = Pass(begun_ns=entry.time_ns, records=len(reads.offset))
+            reads.passes[partition] = Pass(records=len(reads.offset))
         elif entry.kind == TO_END:
             reads.to_end[partition] = ReadToEnd(
                 start=entry.offset or 0,

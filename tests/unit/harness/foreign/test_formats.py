@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,18 +23,19 @@ from tests.support.foreign_lines import (
 )
 from tests.support.recorded_runs import sealed_operations
 
+Line = dict[str, Any]
 DAY = "2026-11-20 "
-SENT = {"name": "producer_send_success", "topic": "t", "partition": 0, "key": None}
-FAILED = {"name": "producer_send_error", "topic": "t", "key": None, "value": "1"}
-TOLD = {"name": "record_data", "topic": "t", "partition": 0, "key": None}
-PART = {"topic": "t", "partition": 0}
-POLLED = {"name": "records_consumed", "count": 2}
-WRITTEN = [
+SENT: Line = {"name": "producer_send_success", "topic": "t", "partition": 0, "key": None}
+FAILED: Line = {"name": "producer_send_error", "topic": "t", "key": None, "value": "1"}
+TOLD: Line = {"name": "record_data", "topic": "t", "partition": 0, "key": None}
+PART: Line = {"topic": "t", "partition": 0}
+POLLED: Line = {"name": "records_consumed", "count": 2}
+WRITTEN: list[Line] = [
     {**SENT, "offset": 0, "value": "0", "_time": f"{DAY}09:00:00.100000"},
     {**FAILED, "message": "KafkaError{code=_MSG_TIMED_OUT,val=-192}", "_time": f"{DAY}09:00:05"},
     {**SENT, "offset": 1, "value": "2", "_time": f"{DAY}09:00:05.300000"},
 ]
-WHOLE = [
+WHOLE: list[Line] = [
     {"name": "partitions_assigned", "partitions": [PART], "_time": f"{DAY}09:00:07.000"},
     {**TOLD, "offset": 0, "value": "0", "_time": f"{DAY}09:00:07.100"},
     {**TOLD, "offset": 1, "value": "2", "_time": f"{DAY}09:00:07.200"},

@@ -166,7 +166,9 @@ def poll(*offsets: int, ended: str = "ok") -> tuple[str, int, str, str]:
         ([*ACKS, SEEK, poll(0), poll(ended="fail"), poll(2)], (False, 0, 1)),
         ([*ACKS, SEEK, poll(0), ASSIGN, poll(2)], (False, 0, 1)),
         ([*ACKS, SEEK, poll(0), ("info", 1, "subscribe", "[5]"), poll(2)], (False, 0, 1)),
+        ([ACKS[0], ACKS[2], SEEK, ACKS[1], poll(0, 2)], (False, 0, 3)),
         ([ACKS[0], ACKS[2], SEEK, poll(0, 2), ACKS[1]], (False, 0, 1)),  # acked since
+        ([*ACKS, SEEK, poll(0, 2), ASSIGN, poll(0)], (False, 0, 1)),  # it went back
         ([*ACKS, ASSIGN, poll(0, 1, 2), SEEK, poll(0, 2)], (False, 0, 3)),
         ([*ACKS, ASSIGN, poll(0), SEEK, poll(1, 2)], (True, 1, 3)),  # the log began at 1 by then
     ],
