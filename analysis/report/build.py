@@ -15,6 +15,7 @@ from analysis.causes.run_facts.untold import unmeasured_windows
 from analysis.measures.consumer_lag import worst
 from analysis.measures.leadership import leadership
 from analysis.measures.stable_lag import stable_lag
+from analysis.measures.work_done import Work
 from analysis.report import outages
 from analysis.report.causes import cause_rows
 from analysis.report.clock import load_began_utc
@@ -24,6 +25,7 @@ from analysis.report.judged import Judged, by_cause, judged_of
 from analysis.report.outcome import cap, outcome, verdict_words
 from analysis.stored.stored_run import Run, final_ends
 from analysis.stories.tell import RunStories
+from analysis.verdict.complete_reading import is_told
 from analysis.verdict.judge import (
     Counted,
     Gap,
@@ -99,7 +101,7 @@ def report(run: Run, found: Found, permission: Permission) -> Report:
         leadership=leadership(run, found.acks),
         faults=[outages.fault(row, run) for row in run.faults],
         planned_faults=len(run.plan),
-        final_read=_final_read(run),
+        final_read=_final_read(run, found.work),
         configuration=_configuration(run),
         versions=run.record.get("versions") or {},
         host=run.record.get("host") or {},
@@ -227,10 +229,11 @@ def _anomaly(name: str, judgement: Judgement, finding: AnomalyFinding, told: Run
     )
 
 
-def _final_read(run: Run) -> FinalRead:
+def _final_read(run: Run, work: Work) -> FinalRead:
     ends = final_ends(run)
+    told = [end["complete"] for end in ends if is_told(run, end["partition"], work)]
     return FinalRead(
-        complete=all(end["complete"] for end in ends),
+        complete=bool(run.ends) and all(told),
         partitions=[PartitionRead(**end) for end in ends],
     )
 

@@ -56,7 +56,7 @@ class Judged:
     verdict: Verdict
     judgements: Mapping[str, Judgement]
     doubts: Sequence[str]
-    unclear: Sequence[str] = ()  # those for which it is not known whether data was lost
+    doubts_of_loss: Sequence[str] | None = None  # None: the same
     windows: Sequence[Window] = ()
     gaps: Mapping[str, Gap] = field(default_factory=dict)
     numbers: Mapping[str, Counted] = field(default_factory=dict)
@@ -70,6 +70,11 @@ class Judged:
     available: Availability = Availability(value=None)  # noqa: RUF009  frozen
     defaults_of: str = ""  # the client whose defaults an imported history has
     without_digests: bool = False  # its tables could not be held against what was sealed
+
+    @property
+    def unclear(self) -> Sequence[str]:
+        """The doubts for which it is not known whether data was lost."""
+        return self.doubts if self.doubts_of_loss is None else self.doubts_of_loss
 
     @property
     def deleted(self) -> int:
@@ -122,7 +127,7 @@ def judged_of(run: Run, found: Found, permission: Permission) -> Judged:
         verdict=decide(judgements, unknown, {**gaps, **numbers, **levels}),
         judgements=judgements,
         doubts=unsure.doubts,
-        unclear=_unclear(run, found, unsure.doubts),
+        doubts_of_loss=_doubts_of_loss(run, found, unsure.doubts),
         windows=windows,
         gaps=gaps,
         numbers=numbers,
@@ -139,7 +144,7 @@ def judged_of(run: Run, found: Found, permission: Permission) -> Judged:
     )
 
 
-def _unclear(run: Run, found: Found, doubts: Sequence[str]) -> Sequence[str]:
+def _doubts_of_loss(run: Run, found: Found, doubts: Sequence[str]) -> Sequence[str]:
     """The doubts for which it is not known whether data was lost: none where an imported history's
     final read has each acknowledged record."""
     moved = found.findings["inconsistent-offset"].split

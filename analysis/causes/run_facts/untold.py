@@ -110,7 +110,7 @@ def untold_settings(untold: Collection[str]) -> tuple[str, ...]:
 def unjudged_reasons(untold: Collection[str], judged: Collection[str]) -> list[str]:
     """One sentence per untold fact without which an anomaly of `judged` is unknown."""
     reasons = []
-    if COPIES in untold:
+    if COPIES in untold and "duplicate" in {*judged} - not_judged(untold):
         reasons.append(
             "the history does not tell whether copies below the first acknowledged offset of their "
             "partition are an earlier run's: there may be more duplicates"
