@@ -249,7 +249,6 @@ def _sentence(
         verdict=decide(judgements, Unsure(doubts=doubts)),
         judgements=judgements,
         doubts=doubts,
-        unclear=doubts,
         windows=[Window.model_construct(**window) for window in windows],
     )
     faults = run["faults"] * 10
