@@ -361,10 +361,10 @@ def test_all_tables_of_an_earlier_run_are(tmp_path: Path) -> None:
 
     words = "of another time than run.json's phases"
     assert [(each.file.split("/")[-1], words in each.why) for each in open_run(run).damage] == [
+        ("faults.parquet", True),
         ("final-read-0.parquet", True),
         ("load-0.parquet", True),
         ("producer-0.parquet", True),
         ("events.parquet", True),
-        ("faults.parquet", True),
         ("views.parquet", True),
     ]
