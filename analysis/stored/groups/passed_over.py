@@ -76,8 +76,10 @@ def _of(reset: Event, events: Iterable[Event], file: Path) -> PassedOver | None:
     until_ns = min(
         (e["time_ns"] for e in events if e["time_ns"] > at_ns and _moves(e, reset)), default=_NEVER
     )
+    # The end lies at the log's start or behind it; what lies before was fetched before the reset.
+    least = max(position, reset["log_start"] or 0)
     for batch in batches(file):
-        mine = batch.did("poll") & (batch.partition == partition) & (batch.offset >= position)
+        mine = batch.did("poll") & (batch.partition == partition) & (batch.offset >= least)
         mine &= (batch.end_ns >= at_ns - RESET_LATE_NS) & (batch.end_ns <= until_ns)
         if np.any(mine):
             return PassedOver(

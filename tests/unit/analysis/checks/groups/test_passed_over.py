@@ -104,6 +104,16 @@ def test_where_another_member_had_committed_before_no_reset_put_it_there(report:
     assert report["anomalies"]["skipped"]["judged"]["permitted"] == 0
 
 
+FETCHED = (polled(1, 1, ms=390), processed(1, 1, ms=391))
+
+
+@with_story(*SIX, *FIRST, *FETCHED, reset(log_start=3), *LAST, END, **LATEST)
+def test_what_was_fetched_before_the_reset_is_not_where_it_went(report: Report) -> None:
+    """A client that stood still hands over what it had, and is told then."""
+    assert found(report, "skipped") == [3, 4]
+    assert report["counts"]["expired_unread"] == 1
+
+
 def revoked(partition: int) -> Part:
     return event("revoked", process=MEMBER, text=str(partition), generation=1, ms=450)
 
