@@ -146,9 +146,10 @@ def _deleted(judged: Judged) -> str:
 
 def _superseded(judged: Judged) -> str:
     records = judged.counts.get("superseded", 0)
-    have = "has" if records == 1 else "have"
-    later = f"{_records(records)} {have} a later one of the same key, and compaction deleted them."
-    return later.replace("them.", "it.") if records == 1 else later if records else ""
+    if not records:
+        return ""
+    have, them = ("has", "it") if records == 1 else ("have", "them")
+    return f"{_records(records)} {have} a later one of the same key, and compaction deleted {them}."
 
 
 def _of_loss(lost: Judgement, facts: Facts) -> str:

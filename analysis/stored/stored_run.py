@@ -22,6 +22,7 @@ from analysis.stored.fact_rows import DeathRow
 from analysis.stored.run_files import OPERATIONS, read_record, tables_of
 from analysis.stored.table_rows import Blind, Event, Fault, FinalEnd, Finding, View, Watermark
 from harness.history.record_format import SEQUENCE_BITS
+from harness.model.sections.log_segments import ever_compacts
 from harness.model.worker_kinds import (
     asks_for_members,
     asks_for_transformers,
@@ -257,13 +258,8 @@ def is_dense(run: Run) -> bool:
 def is_compacted(run: Run) -> bool:
     """Whether the log is compacted, at one time or another."""
     effects = [step.get("effects") or {} for step in run.plan]
-    settings = [run.node_settings["server"], run.scenario["topic"]["config"]]
-    settings += [each.get("topic_settings") or {} for each in effects]
-    return any(
-        "compact" in str(each.get(name, ""))
-        for each in settings
-        for name in ("cleanup.policy", "log.cleanup.policy")
-    )
+    in_force = {**run.node_settings["server"], **run.scenario["topic"]["config"]}
+    return ever_compacts(in_force, (each.get("topic_settings") or {} for each in effects))
 
 
 def final_ends(run: Run) -> list[FinalEnd]:

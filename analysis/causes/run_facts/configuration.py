@@ -22,7 +22,7 @@ from harness.model.client_settings import (
     resets_of,
     retries_of,
 )
-from harness.model.sections.log_segments import policy_of
+from harness.model.sections.log_segments import ever_compacts
 from harness.model.worker_kinds import asks_for_members, asks_for_transformers
 
 UNCLEAN = "unclean.leader.election.enable"
@@ -108,18 +108,13 @@ def facts_of(
         transactional="transactional.id" in producer,
         uncommitted=consumer.get("isolation.level") == "read_uncommitted",
         follower_reads=_read_from_followers(work, server),
-        compacted=any(_compacts({**in_force, **change}) for change in ({}, *changed)),
+        compacted=ever_compacts(in_force, changed),
     )
 
 
 def lag_max_ms(server: Settings) -> float:
     """How long a replica may not fetch before it leaves the ISR."""
     return float(server.get("replica.lag.time.max.ms", 30_000))
-
-
-def _compacts(settings: Settings) -> bool:
-    """Whether a log with such settings, the topic's and the brokers', is compacted."""
-    return "compact" in policy_of(settings)
 
 
 def _read_from_followers(work: Settings, server: Settings) -> bool:

@@ -31,9 +31,10 @@ from harness.model.campaigns.ledger import has_digest, name_of
 from harness.model.campaigns.ledger_line import Line
 from harness.model.campaigns.worse import GAP_FACTOR
 from harness.model.kafka_text import kafka_text
+from harness.model.sections.expect import COUNTS
 
 LOST, UNKNOWN, INVALID = "lost", "unknown", "invalid"
-COUNTED = {"undelivered": "undelivered", "expired-unread": "expired_unread"}  # keys of a line
+COUNTED = {name: COUNTS[name] for name in ("undelivered", "expired-unread")}  # keys of a line
 GAPS = {"produce": "no ack for", "consume": "no read for"}
 
 

@@ -8,7 +8,7 @@ Settings are a topic's over its brokers', under the names of both.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 HOUR_MS: Final = 3_600_000
@@ -41,6 +41,11 @@ def retention_bytes(settings: Mapping[str, Any]) -> float:
 def policy_of(settings: Mapping[str, Any]) -> str:
     """What becomes of old records: delete, compact or both."""
     return str(settings.get("cleanup.policy", settings.get("log.cleanup.policy", "delete")))
+
+
+def ever_compacts(in_force: Mapping[str, Any], changes: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether a log with these settings is compacted, or was after one of the changes."""
+    return any("compact" in policy_of({**in_force, **change}) for change in ({}, *changes))
 
 
 def as_number(given: Any, default: float) -> float:

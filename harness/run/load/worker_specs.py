@@ -112,7 +112,7 @@ def refusals_stand(plan: Sequence[Step], *, own: bool) -> bool:
 
 def _largest_batch(scenario: Scenario) -> int:
     """The bytes of the largest batch that the topic takes."""
-    brokers_take = scenario.cluster.server.get("message.max.bytes", LARGEST_BATCH)
+    brokers_take = scenario.cluster.of_brokers.get("message.max.bytes", LARGEST_BATCH)
     return int(scenario.topic.config.get("max.message.bytes", brokers_take))
 
 

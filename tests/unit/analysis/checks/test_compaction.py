@@ -82,6 +82,17 @@ def test_where_nothing_compacts_nothing_is_superseded(report: Report) -> None:
     assert found(report, "lost") == [1]
 
 
+@with_story(
+    *TWO,
+    final_read({1: 2}),
+    topic={"cleanup.policy": "delete"},
+    server={"log.cleanup.policy": "compact"},
+    keys=1,
+)
+def test_a_topic_s_own_policy_goes_before_the_brokers(report: Report) -> None:
+    assert found(report, "lost") == [1]
+
+
 @with_story(sent(1, at=0), doubtful(2), final_read(), **COMPACTED)
 def test_a_record_that_may_have_landed_may_supersede(report: Report) -> None:
     assert nothing(report, "lost")

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from analysis.checks.anomaly import Anomaly
+from analysis.checks.groups import commits, handling, outputs, owners
+from analysis.verdict.untested import GROUPS
+from harness.model.sections.expect import OF_GROUPS
 from tests.support.histories import (
     client_error,
     committed,
@@ -106,6 +110,18 @@ def test_one_that_processed_one_of_them_did(report: Report) -> None:
 def test_what_it_committed_past_decides_by_itself(report: Report) -> None:
     assert report["verdict"] == "invalid"
     assert report["anomalies"]["skipped"]["count"] == 1
+
+
+def test_each_anomaly_of_a_group_is_a_demand_on_the_group() -> None:
+    of_groups = (commits, handling, outputs, owners)
+    found = {
+        each.name
+        for module in of_groups
+        for each in vars(module).values()
+        if isinstance(each, Anomaly)
+    }
+
+    assert found == {*GROUPS} - {*OF_GROUPS}
 
 
 @with_story(failed(1), doubtful(2), sent(3, at=3), final_read({3: 3}, log_start=3))

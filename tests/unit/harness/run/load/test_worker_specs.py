@@ -11,7 +11,7 @@ from harness.cluster.nodes import Node
 from harness.model.effects import Effects
 from harness.model.plan import Step
 from harness.model.runs.run_folder import RunFolder
-from harness.model.scenario import Scenario, TopicPart, WorkloadPart
+from harness.model.scenario import ClusterPart, Scenario, TopicPart, WorkloadPart
 from harness.model.worker_kinds import FIRST_OUTPUT, KINDS, WorkerKind
 from harness.run.load.worker_specs import (
     Spec,
@@ -195,6 +195,29 @@ def test_coordinators_are_found_by_the_names_that_the_workers_use(
 
 def test_write_read_is_coordinated_under_its_own_name() -> None:
     assert {"group": f"{FOLDER.run_id}/write-read-0"} == coordinated(scenario("write-read"), FOLDER)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "topic", "bytes_"),
+    [
+        ({}, {}, 1_048_588),
+        ({"server": {"message.max.bytes": 5000}}, {}, 5000),
+        ({"broker": {"message.max.bytes": 7000}}, {}, 7000),  # KRaft's brokers alone
+        ({"server": {"message.max.bytes": 5000}}, {"max.message.bytes": 3000}, 3000),
+    ],
+)
+def test_the_largest_batch_is_what_brokers_and_topic_take(
+    cluster: dict[str, Any], topic: dict[str, Any], bytes_: int
+) -> None:
+    """A smaller limit than the real one would call sends failed that may have landed."""
+    told = scenario().model_copy(
+        update={
+            "cluster": ClusterPart.model_validate(cluster),
+            "topic": TopicPart(partitions=4, config=topic),
+        }
+    )
+
+    assert {bytes_} == {spec["largest_batch"] for spec in specs(told).values()}
 
 
 CHANGES = Effects(may_change_settings=True)
