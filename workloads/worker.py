@@ -74,6 +74,7 @@ class Spec:
     read_deadline_ms: int = 1000
     sizes: Sequence[tuple[int, int]] = ((100, 100),)  # ranges of bytes, each as likely
     keys: int | str = "none"  # how many there are, or of which kind (workloads/client/records.py)
+    tombstones: float = 0.0  # the share of records without a value
     partitioner: str = "ours"
     rate: float = 1000.0  # sends/s
     when_full: str = "fail"  # the queue: or "wait", for at most so long

@@ -149,7 +149,11 @@ def _superseded(judged: Judged) -> str:
     if not records:
         return ""
     have, them = ("has", "it") if records == 1 else ("have", "them")
-    return f"{_records(records)} {have} a later one of the same key, and compaction deleted {them}."
+    deletes = ", or delete it" if judged.facts.tombstones else ""
+    return (
+        f"{_records(records)} {have} a later one of the same key{deletes}, and compaction deleted "
+        f"{them}."
+    )
 
 
 def _of_loss(lost: Judgement, facts: Facts) -> str:

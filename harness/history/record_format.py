@@ -97,6 +97,7 @@ RECORD: Final = struct.Struct("<BBHiqqqiiqqiii4x")
 PROCESS_NAME: Final = "[A-Za-z0-9_-]+"
 SEGMENT_NAME: Final = re.compile(rf"(?P<process>{PROCESS_NAME})\.(?P<number>\d{{4,}})\.seg")
 
+TOMBSTONE: Final = "kafka-harness"  # the header with what a record has in its value otherwise
 NOTHING: Final = -1  # what is missing in a record; null once sealed
 OPTIONAL: Final = ("value", "transaction", "generation", "offset", "broker", "epoch")
 SEQUENCE_BITS: Final = 40
@@ -126,6 +127,12 @@ def zipf_ends(keys: int) -> list[int]:
     has a share as 1/k (Zipf's law). A record has the key in whose share its drawn number is."""
     ends = list(accumulate(1 / rank for rank in range(1, keys + 1)))
     return [min(int(end / ends[-1] * 2**64), _ALL_BITS) for end in ends[:-1]]
+
+
+def is_tombstone(value: Any, seed: int, share: float) -> Any:
+    """Whether a record has a key and no value, as this share (0 to 1) of all; of a value or of an
+    array, as `drawn`. It is drawn apart from the record's key."""
+    return drawn(drawn(value, seed), seed) < min(int(share * 2**64), _ALL_BITS)
 
 
 class HistoryError(Exception):

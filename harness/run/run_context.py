@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.cluster.admin.admin import Admin
-from harness.cluster.capabilities import Cluster
+from harness.cluster.capabilities import Cluster, Restarts
+from harness.cluster.nodes import ClusterError, brokers
 from harness.cluster.view.state import ClusterView
 from harness.model.runs.run_folder import RunFolder
 from harness.model.runs.run_record import RunRecord
@@ -63,10 +64,26 @@ class Running:
     keeper: Keeper | None = None  # None: no evidence is to be kept
 
     def await_full_isr(self, limit_s: float) -> None:
-        """Wait until every partition has a leader and all its replicas in the ISR."""
+        """Wait until every partition has a leader and all its replicas in the ISR; no longer than
+        there is a broker that runs."""
         replicas = self.scenario.topic.replication_factor
+
+        def whole() -> bool:
+            if self.view.recovered(replicas):
+                return True
+            _refuse_if_none_runs(self.cluster)
+            return False
+
         try:
-            self.run.wait(lambda: self.view.recovered(replicas), "every ISR to be full", limit_s)
+            self.run.wait(whole, "every ISR to be full", limit_s)
         except WaitTimeout as error:
             short = self.view.look_or_last().short_of(replicas)
             raise WaitTimeout(f"{error}{short and f': {short}'}") from None
+
+
+def _refuse_if_none_runs(cluster: Cluster) -> None:
+    """Raises ClusterError where no broker runs, and nobody starts one again."""
+    if not isinstance(cluster, Restarts):
+        return
+    if all(cluster.state(node).pid is None for node in brokers(cluster.nodes)):
+        raise ClusterError("every broker has ended by itself")

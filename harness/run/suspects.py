@@ -55,7 +55,7 @@ def explanation(
     if early and waited and not log and (worst := complaint(logs)):
         sentence, log = f"{sentence}; {worst.node} says: {worst.said}", worst.log
     disk_mib = record.scenario.cluster.disk_mib
-    if waited and disk_mib and (full := full_disks(logs)):
+    if disk_mib and (full := full_disks(logs)):
         whose = "disk of" if len(full) == 1 else "disks of"
         sentence += f"; the {whose} {', '.join(full)} became full (cluster.disk_mib = {disk_mib})"
     began = bool(record.nodes) or any(logs.glob("*.log"))  # else no setting can be the cause

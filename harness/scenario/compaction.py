@@ -1,4 +1,4 @@
-"""What a compacted topic asks of the rest of a scenario."""
+"""What a compacted topic, and tombstones, ask of the rest of a scenario."""
 
 from __future__ import annotations
 
@@ -19,7 +19,12 @@ def compacted_by(scenario: Scenario) -> str | None:
 
 
 def compaction_problems(scenario: Scenario) -> Iterator[str]:
-    """What cannot be where the topic is compacted, a sentence each."""
+    """What cannot be where the topic is compacted or has tombstones, a sentence each."""
+    if scenario.workload.tombstones and not isinstance(scenario.workload.keys, int):
+        yield (
+            "workload.tombstones: a tombstone deletes what its key had before: set workload.keys "
+            "to a number, as in --set workload.keys=1000, or remove workload.tombstones"
+        )
     if not (compacted := compacted_by(scenario)):
         return
     if scenario.workload.keys == NO_KEYS:

@@ -199,7 +199,7 @@ def _workload(said: Mapping[str, Any]) -> dict[str, Any]:
         "commit": said.get("commit", "after"),
         "process_ms": said.get("process_ms", 0.0),
         "batch": 50,
-        **{key: said[key] for key in ("use_added_partitions", "keys") if key in said},
+        **{key: said[key] for key in ("use_added_partitions", "keys", "tombstones") if key in said},
         "read_via": said.get("read_via", "bootstrap"),
         "producer": {
             "acks": said.get("acks", "all"),

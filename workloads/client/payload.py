@@ -5,7 +5,7 @@
 The value, the due time of its send (CLOCK_MONOTONIC, ns), the worker's transaction (-1: none), and
 the CRC-32, in hexadecimal, of all that stands before it and of the record's key; then spaces up to
 the wanted width. All of it is in the value, not in headers: message format 0.10.2 has none. Anybody
-can read it with a console consumer.
+can read it with a console consumer. Only a tombstone, whose value is null, has it in a header.
 
 A payload without such a checksum is either *foreign*, not written by us, or *corrupt*, no longer
 what was written: `is_corrupt` decides by its likeness to ours.
@@ -16,6 +16,10 @@ from __future__ import annotations
 import re
 import zlib
 from typing import Final, NamedTuple
+
+from confluent_kafka import Message
+
+from harness.history.record_format import TOMBSTONE
 
 LARGEST = 2**63 - 1
 _FORM: Final = re.compile(rb"(\d{1,19} \d{1,19} (?:-1|\d{1,10}) )([0-9a-f]{8}) *")
@@ -39,6 +43,12 @@ def of(
     fields = b"%d %d %d " % (value, intended_ns, transaction)
     checksum = zlib.crc32(fields) if key is None else zlib.crc32(key, zlib.crc32(fields))
     return (b"%b%08x" % (fields, checksum)).ljust(width)
+
+
+def carried_by(message: Message) -> bytes | str | None:
+    """What a record that was read has of it."""
+    value: bytes | None = message.value()
+    return dict(message.headers() or ()).get(TOMBSTONE) if value is None else value
 
 
 def parse(payload: bytes | str | None, key: bytes | str | None = None) -> Payload | None:

@@ -34,7 +34,7 @@ class Reads:
         one."""
         self._end_empty_stretch(end_ns)
         partition, offset = place_of(message)
-        data, key, epoch = message.value(), message.key(), message.leader_epoch()
+        data, key, epoch = payload.carried_by(message), message.key(), message.leader_epoch()
         parsed = payload.parse(data, key)
         if parsed is None:
             text = repr(data)[:200]

@@ -10,7 +10,16 @@ from functools import partial
 
 from confluent_kafka import KafkaError, KafkaException, Message
 
-from harness.history.record_format import FAIL, INFO, NOTHING, OK, SEND, value_of
+from harness.history.record_format import (
+    FAIL,
+    INFO,
+    NOTHING,
+    OK,
+    SEND,
+    TOMBSTONE,
+    is_tombstone,
+    value_of,
+)
 from workloads.client import payload
 from workloads.client.errors import NO_ACK, NO_ACK_NAME, REFUSALS, SendRules
 from workloads.client.make import make_producer, queue_limits
@@ -23,6 +32,7 @@ QUEUE_FULL = KafkaError(KafkaError._QUEUE_FULL)
 
 Observer = Callable[[int, int, int, int], None]
 Report = Callable[[int, KafkaError | None, Message], None]
+DeliveryReport = Callable[[KafkaError | None, Message], None]
 
 
 class Sender:
@@ -45,6 +55,7 @@ class Sender:
         self._invoke, self._complete = session.recorder.invoke, session.recorder.complete
         self._first_value = value_of(spec.index, 0)
         self._topic, self._key_of, self._length_of = spec.topic, key_of(spec), length_of(spec)
+        self._tombstones, self._seed = spec.tombstones, spec.seed
         self._waits = Waits(session) if spec.when_full == "wait" else None
         self._offsets = AckedOffsets() if self._rules.idempotent else None
         self._has_id = not self._rules.idempotent
@@ -86,15 +97,22 @@ class Sender:
         key, transaction = self._key_of and self._key_of(value), self._recorder.transaction
         record = payload.of(value, intended_ns, transaction, self._length_of(value), key)
         report = partial(self._report, operation)
+        produce = partial(self._produce, self._topic, record, key, partition, report)
+        if self._tombstones and is_tombstone(value, self._seed, self._tombstones):
+            produce = partial(self._tombstone, partition, key, record, report)
         try:
-            self._produce(self._topic, record, key, partition, report)
+            produce()
         except BufferError:
-            self._on_full(
-                operation, partial(self._produce, self._topic, record, key, partition, report)
-            )
+            self._on_full(operation, produce)
         except KafkaException as error:
             self._on_refusal(operation, error.args[0])
         return value
+
+    def _tombstone(
+        self, partition: int, key: bytes | None, record: bytes, report: DeliveryReport
+    ) -> None:
+        headers: list[tuple[str, str | bytes | None]] = [(TOMBSTONE, record)]
+        self._produce(self._topic, None, key, partition, report, headers=headers)
 
     def _on_full(self, operation: int, produce: Callable[[], None]) -> None:
         """The queue was full: wait for room, or let the send fail."""

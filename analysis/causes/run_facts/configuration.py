@@ -52,6 +52,7 @@ class Facts:
     uncommitted: bool = False  # consumers read uncommitted records: isolation.level
     follower_reads: bool = False  # consumers may read from followers (KIP-392)
     compacted: bool = False  # cleanup.policy, at one time or another
+    tombstones: bool = False  # some records delete their keys
     set_back: bool = False  # a controller may lack metadata that it had voted for (KRaft)
     reads_metadata: bool = False  # KRaft's metadata log was read from the controllers' disks
     history_format: int = 2  # docs/history.md; what format 1 lacks is not judged
@@ -108,6 +109,7 @@ def facts_of(
         transactional="transactional.id" in producer,
         uncommitted=consumer.get("isolation.level") == "read_uncommitted",
         follower_reads=_read_from_followers(work, server),
+        tombstones=bool(work.get("tombstones")),
         compacted=ever_compacts(in_force, changed),
     )
 

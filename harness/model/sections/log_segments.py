@@ -13,6 +13,7 @@ from typing import Any, Final
 
 HOUR_MS: Final = 3_600_000
 DAYS_7: Final = 168  # hours: Kafka's default of log.retention.hours and log.roll.hours
+_DAY_MS: Final = 24 * HOUR_MS  # of delete.retention.ms
 _GIB: Final = 2**30  # and of log.segment.bytes
 
 
@@ -41,6 +42,12 @@ def retention_bytes(settings: Mapping[str, Any]) -> float:
 def policy_of(settings: Mapping[str, Any]) -> str:
     """What becomes of old records: delete, compact or both."""
     return str(settings.get("cleanup.policy", settings.get("log.cleanup.policy", "delete")))
+
+
+def delete_retention_ms(settings: Mapping[str, Any]) -> float:
+    """How long a compacted log keeps a tombstone."""
+    of_brokers = settings.get("log.cleaner.delete.retention.ms")
+    return as_number(settings.get("delete.retention.ms"), as_number(of_brokers, _DAY_MS))
 
 
 def ever_compacts(in_force: Mapping[str, Any], changes: Iterable[Mapping[str, Any]]) -> bool:

@@ -133,6 +133,17 @@ class WorkloadPart(Part):
             examples=[1000],
         ),
     ] = NO_KEYS
+    tombstones: Annotated[
+        float,
+        Field(
+            ge=0,
+            lt=1,
+            description="with a number of `workload.keys`: this share of the records, drawn at "
+            "random by the run's seed, has no value and so deletes its key from a compacted topic",
+            examples=[0.1],
+            json_schema_extra={"unit": "share"},
+        ),
+    ] = 0.0
     partitioner: Annotated[
         Literal["ours", "java", "librdkafka"],
         Field(

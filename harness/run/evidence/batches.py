@@ -19,6 +19,7 @@ from typing import Any
 
 from kafka.record import MemoryRecords
 
+from harness.history.record_format import TOMBSTONE
 from harness.run.evidence.internal_topics import INTERNAL, record_json
 
 _HEAD_BYTES, _LENGTH_AT, _LENGTH_END = 61, 8, 12
@@ -65,7 +66,7 @@ def _batch(data: bytes, topic: str) -> Batch:
         if topic in INTERNAL:
             fields["records"] = [[r.offset, record_json(topic, r.key, r.value)] for r in records]
         else:
-            fields["records"] = [[record.offset, _value(record.value)] for record in records]
+            fields["records"] = [[record.offset, _value(_carried_by(record))] for record in records]
         last = max([last, *(record.offset for record in records)])
         base = min([base, *(record.offset for record in records)])
         if fields.get("marker"):
@@ -90,6 +91,12 @@ def _of_producer(batch: Any) -> dict[str, Any]:
     if batch.is_control_batch:
         fields["marker"] = "unknown"
     return fields
+
+
+def _carried_by(record: Any) -> bytes | None:
+    """What a record says of its send (workloads/client/payload.py)."""
+    value: bytes | None = record.value
+    return dict(getattr(record, "headers", ())).get(TOMBSTONE) if value is None else value
 
 
 def _value(payload: bytes | None) -> int | None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
+from contextlib import closing
 
 import pyarrow.parquet as pq
 import pytest
-from confluent_kafka import KafkaError
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
+from harness.history.record_format import is_tombstone
 from harness.waiting import wait_until
-from tests.support.mock_kafka import PRODUCE, MockKafka, two_partitions
+from tests.support.mock_kafka import PRODUCE, TOPIC, MockKafka, two_partitions
 from tests.support.worker_processes import LONG_S, Starter
 
 
@@ -36,6 +38,34 @@ def test_a_producer_keeps_its_rate_and_counts_from_due_times(
     for partition in (0, 1):
         offsets = [send["offset"] for send in sends if send["partition"] == partition]
         assert list(range(len(offsets))) == offsets
+
+
+def test_tombstones_have_a_key_and_no_value_and_are_known_to_readers(
+    start: Starter, kafka: MockKafka
+) -> None:
+    reader = start("consumer", kafka.bootstrap, name="consumer-0")
+    reader.go()
+    worker = start("producer", kafka.bootstrap, rate=1000, keys=3, tombstones=0.5, seed=7)
+    worker.go()
+    worker.acked(100)
+    worker.stop()
+    wait_until(lambda: reader.progress.reads >= 100, timeout_s=LONG_S, what="reads")
+    reader.stop()
+
+    in_log = messages(kafka, 100)
+    assert list(range(100)) == [read["value"] for read in reader.operations("read")][:100]
+    assert {b"0", b"1", b"2"} == {message.key() for message in in_log}
+    without = [n for n, message in enumerate(in_log) if message.value() is None]
+    assert without == [n for n in range(100) if is_tombstone(n, 7, 0.5)]
+    assert 30 < len(without) < 70
+
+
+def messages(kafka: MockKafka, count: int) -> list[Message]:
+    """The first records of partition 0."""
+    config = {"bootstrap.servers": kafka.bootstrap, "group.id": "any"}
+    with closing(Consumer({**config, "auto.offset.reset": "earliest"})) as consumer:
+        consumer.assign([TopicPartition(TOPIC, 0, 0)])
+        return consumer.consume(count, LONG_S)
 
 
 def test_an_outage_does_not_slow_a_producer_down(start: Starter, kafka: MockKafka) -> None:

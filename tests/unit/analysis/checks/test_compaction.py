@@ -18,6 +18,7 @@ from tests.support.histories import (
     committed,
     doubtful,
     failed,
+    fault,
     final_read,
     found,
     polled,
@@ -70,6 +71,51 @@ def test_the_last_record_of_a_key_must_be_there(report: Report) -> None:
 )
 def test_a_later_record_of_another_partition_supersedes_nothing(report: Report) -> None:
     assert found(report, "lost") == [1]
+
+
+# With the seed of stories 1 has a value, and 2 and 3 are tombstones.
+TOMBSTONES: dict[str, Any] = {**COMPACTED, "tombstones": 0.5}
+
+
+@with_story(*TWO, read(2, at=1), final_read(), **TOMBSTONES)
+def test_a_tombstone_may_go_with_all_that_its_key_had(report: Report) -> None:
+    assert nothing(report, "lost", "vanished")
+    assert report["counts"]["superseded"] == 2
+    assert (
+        "2 acknowledged records have a later one of the same key, or delete it, and"
+        in (report["sentence"])
+    )
+
+
+@with_story(*TWO, read(2, at=1), final_read({0: 1}), **TOMBSTONES)
+def test_a_deleted_key_that_is_back_lacks_its_tombstone(report: Report) -> None:
+    assert found(report, "lost") == found(report, "vanished") == [2]
+
+
+@with_story(sent(2, at=0), sent(3, at=1), final_read({0: 2}), **TOMBSTONES)
+def test_a_key_that_an_older_tombstone_deletes_is_not_back(report: Report) -> None:
+    assert nothing(report, "lost")
+
+
+@with_story(
+    *TWO,
+    final_read({0: 1}),
+    topic={**COMPACTED["topic"], "delete.retention.ms": 100},
+    keys=1,
+    tombstones=0.5,
+)
+def test_once_its_retention_has_passed_a_tombstone_may_go_alone(report: Report) -> None:
+    assert nothing(report, "lost")
+
+
+@with_story(*TWO, final_read({0: 1}), fault("skew-clock", ms=500), **TOMBSTONES)
+def test_where_a_clock_was_set_nobody_knows_when_that_is(report: Report) -> None:
+    assert nothing(report, "lost")
+
+
+@with_story(*TWO, final_read({0: 1}, position=1, complete=False), **TOMBSTONES)
+def test_a_tombstone_that_was_not_read_may_be_there(report: Report) -> None:
+    assert found(report, "unseen") == [2]
 
 
 @with_story(*TWO, final_read({1: 2}), topic=COMPACTED["topic"], keys="per-record")

@@ -25,6 +25,7 @@ from harness.run.load.workers import Workers
 from harness.run.progress import Screen
 from harness.run.run_context import Run, Running
 from harness.waiting import WaitTimeout
+from tests.support.labs.small_cluster import Small
 from tests.support.recorded_runs import run_record
 
 SCENARIO = Scenario(
@@ -118,6 +119,13 @@ def test_log_ends_are_asked_for_once_every_leader_replica_and_broker_is_there(
     await_recovery(running(tmp_path, view=view, admin=admin))
 
     assert 3 == admin.looks_before
+
+
+def test_a_cluster_whose_brokers_have_all_ended_is_not_waited_for(tmp_path: Path) -> None:
+    cluster = Small()
+    cluster.pids |= dict.fromkeys(BROKERS)
+    with pytest.raises(ClusterError, match="every broker has ended by itself"):
+        await_recovery(running(tmp_path, cluster=cluster, view=Looks(None)))
 
 
 @pytest.mark.parametrize(

@@ -115,6 +115,7 @@ def test_an_isr_that_does_not_fill_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     running: Any = SimpleNamespace(
         scenario=SimpleNamespace(topic=SimpleNamespace(replication_factor=2)),
         view=SimpleNamespace(recovered=lambda _: None, look_or_last=lambda: view),
+        cluster=None,
         run=SimpleNamespace(
             wait=lambda what, why, limit_s: wait_until(what, timeout_s=limit_s, what=why)
         ),

@@ -78,6 +78,7 @@ def read(folder: Path, kind: str, keys: str) -> None:
             "keys = 9\n[topic.config]\n'cleanup.policy' = 'compact'\n[check]\nreplicas = true",
             "topic.config.cleanup.policy = compact: each replica .*: remove check.replicas",
         ),
+        ("stream", "keys = 'per-record'\ntombstones = 0.1", "workload.tombstones: .* to a number"),
         (
             "write-read",
             "[cluster.server]\n'log.cleanup.policy' = 'compact'",
