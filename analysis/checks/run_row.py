@@ -28,7 +28,7 @@ from analysis.stored.table_rows import View
 from analysis.stored.transactions.hanging import hanging
 from harness.history.tables import partitions_named
 from harness.model.client_settings import EARLIEST, LATEST, acks_of, leaves_one_copy, resets_of
-from harness.model.untold import RESETS
+from harness.model.untold import LANDED, RESETS
 from harness.model.worker_kinds import kind_named
 
 CHECKPOINTS, CHECKPOINTS_MS = "replica.high.watermark.checkpoint.interval.ms", 5000
@@ -82,6 +82,7 @@ def run_row(run: Run, causes: Sequence[CauseRow] = (), cycles: Cycles | None = N
         "hanging": list(hanging(run)),
         "circular": list(cycles.rows) if cycles else [],
         "superseded": superseded(run),
+        "in_use": LANDED in run.untold,
     }
 
 

@@ -230,6 +230,7 @@ RUNS = _struct(
     circular=ArrayType(CIRCULAR),
     corrupt=ArrayType(_LONG),  # the places of payloads whose checksum is wrong
     superseded=ArrayType(_LONG),  # the values that a compacted log need not have any more
+    in_use=_BOOL,  # what sends in doubt left below the first ack may be an earlier run's
 )
 EVIDENCE = _struct(
     run_id=_STRING,

@@ -28,6 +28,13 @@ the consumer group together. Looking one record up (`lookup`) is no delivery of 
     consumer-0 and consumer-1 read 0 each   =>  nothing: they follow the log on their own
     one member polls 0, then another does   =>  1 redelivery
 
+A send without an ack is neither known to be in the log nor known not to be where its record lies
+below the first acknowledged offset of its partition and may be an earlier run's
+(harness.model.runs.earlier_runs).
+
+    read 2@12 3@13, 2 ended info, 3 was acked at 13    =>  of 2 nothing is known
+    the same, but the topic was new                    =>  2 is in the log
+
 A null meets no condition, as in SQL: an acked record without an offset lies neither below the log's
 start nor past a log end.
 """
@@ -239,6 +246,7 @@ class Landings:
         self._run, self._past = run, past
         self._superseded = np.array(run["superseded"], dtype=np.int64)
         self._counts: Counter[str] = Counter()
+        self._unsure = _BelowFirst()
         self._latencies = Tally()
         self._seen = False
 
@@ -269,6 +277,10 @@ class Landings:
         }
         for name, sort in sorts.items():
             self._counts[name] += int(np.count_nonzero(sort))
+        if self._run["in_use"]:
+            self._unsure.see(
+                fates.first_place[(fates.sent == UNKNOWN) & ~absent], fates.acked_place
+            )
         self._latencies.see(self._late(fates))
 
     def _unread(self, fates: Fates, offset: Numbers) -> Mask:
@@ -307,7 +319,34 @@ class Landings:
         if not self._seen:
             return {}
         numbers, times = self._latencies.counted
-        return {**self._counts, "latency_ms": quantiles(numbers, times) if len(numbers) else None}
+        landed = self._counts["indeterminate_landed"] - self._unsure.count()
+        return {
+            **self._counts,
+            "indeterminate_landed": landed,
+            "latency_ms": quantiles(numbers, times) if len(numbers) else None,
+        }
+
+
+class _BelowFirst:
+    """How many places lie below the first acknowledged one of their partition."""
+
+    def __init__(self) -> None:
+        self._places = [np.zeros(0, dtype=np.int64)]
+        self._first: dict[int, int] = {}  # of each partition
+
+    def see(self, places: Numbers, acked: Numbers) -> None:
+        """Look at some places, and at some that were acknowledged."""
+        self._places.append(places)
+        in_order = np.sort(acked[acked != NONE])
+        partitions, begins = np.unique(in_order >> OFFSET_BITS, return_index=True)
+        for number, first in zip(partitions.tolist(), in_order[begins].tolist(), strict=True):
+            self._first[number] = min(first, self._first.get(number, first))
+
+    def count(self) -> int:
+        """How many of all."""
+        places = np.sort(np.concatenate(self._places))
+        begins, firsts = [number << OFFSET_BITS for number in self._first], [*self._first.values()]
+        return int(np.sum(np.searchsorted(places, firsts) - np.searchsorted(places, begins)))
 
 
 class Redeliveries:

@@ -219,3 +219,4 @@ class RunRow(TypedDict):
     circular: list[CircularRow]
     corrupt: list[int]
     superseded: list[int]
+    in_use: bool

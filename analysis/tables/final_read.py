@@ -8,6 +8,9 @@
                                                                           not known
     the user says that it is complete                                 =>  complete, from offset 0
     some of its values are null                                       =>  not complete
+    neither table has the partition                                   =>  nothing is said of it,
+                                                                          unless the user says that
+                                                                          it is complete
 
 harness.foreign.final_read finds the same in lines; both make the events by
 harness.model.runs.imported_history. Spark does the work; the driver holds one row per partition.
@@ -26,8 +29,9 @@ from harness.model.runs.imported_history import end_fields
 
 
 def ends(tables: Tables, *, complete: bool = False) -> list[dict[str, Any]]:
-    """One row per partition, with the fields of an event `ends`; none without a final read.
-    `complete`: the user says that it is. Raises TableError if the tables contradict that."""
+    """One row per partition of which anything is told, with the fields of an event `ends`; none
+    without a final read. `complete`: the user says that it is, in all partitions. Raises TableError
+    if the tables contradict that."""
     if not tables.final:
         if complete:
             raise TableError(
@@ -45,7 +49,7 @@ def ends(tables: Tables, *, complete: bool = False) -> list[dict[str, Any]]:
     extents, missing = _extents(tables), _first_missing(tables)
     return [
         {"partition": n, **_end(extents.get(n), missing.get(n), after_acks, complete)}
-        for n in range(tables.partitions)
+        for n in (range(tables.partitions) if complete else sorted(extents))
     ]
 
 
@@ -73,7 +77,7 @@ def _extents(tables: Tables) -> dict[int, Row]:
         F.min(F.when(final, F.col("offset"))).alias("first"),
         F.max(F.when(final, F.col("offset"))).alias("last"),
         F.count_if(final & F.col("value").isNull()).alias("without_value"),
-        F.count_if(F.col("offset").isNull()).alias("without_offset"),
+        F.count_if(F.col("is_ack") & F.col("offset").isNull()).alias("without_offset"),
         F.max("offset").alias("highest"),
     )
     return {row["partition"]: row for row in extents.collect()}
@@ -97,7 +101,10 @@ def _first_missing(tables: Tables) -> dict[int, int]:
 
 
 def _places(tables: Tables) -> DataFrame:
-    """The places of acks and reads; the offset of an ack may be null."""
-    acked = tables.sends.where(F.col("type") == "ok")
-    acks = acked.select("partition", "offset", "value", F.lit(False).alias("final"))
-    return acks.unionByName(tables.reads.select("partition", "offset", "value", "final"))
+    """The places of sends and reads; the offset of a send may be null, and it is if it is no ack.
+    Sends that tell no partition are left out."""
+    is_ack = (F.col("type") == "ok").alias("is_ack")
+    sent = tables.sends.where(F.col("partition").isNotNull())
+    sends = sent.select("partition", "offset", "value", is_ack, F.lit(False).alias("final"))
+    read = ("partition", "offset", "value", F.lit(False).alias("is_ack"), "final")
+    return sends.unionByName(tables.reads.select(*read))

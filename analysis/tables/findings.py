@@ -23,7 +23,8 @@ from analysis.checks.rules import Rules
 from analysis.checks.unavailability import windows
 from analysis.frames.history_frames import History, runs_frame
 from analysis.frames.permission import FORBIDDEN, IN_DOUBT
-from analysis.tables.numbered import Keep, Numbered
+from analysis.tables.earlier_runs import Keep
+from analysis.tables.numbered import Numbered
 from harness.model.untold import BEGINS
 
 RUN_ID: Final = "tables"
@@ -42,6 +43,8 @@ class Configuration:
     run: Mapping[str, Any]  # fields of schema.RUNS that the configuration decides
     causes: Sequence[Mapping[str, Any]]  # rows of schema.CAUSE
     doubts: Sequence[str | None]  # why each of them is not sure
+    partitions: int = 1  # of the topic, as far as anybody says
+    new_topic: bool = False  # it was empty before the first send
 
     def to_json(self) -> str:
         """The text from which `configuration_from_json` makes the same."""

@@ -14,6 +14,7 @@ import contextlib
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from pyspark import StorageLevel
@@ -23,7 +24,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from analysis.frames.permission import FORBIDDEN, IN_DOUBT
 from analysis.remote.java_errors import Unreachable
 from analysis.spark.session import SMALL, no_warehouse, session
-from analysis.tables.final_read import ends
+from analysis.tables.as_history import Known, as_history
 from analysis.tables.findings import (
     Configuration,
     Findings,
@@ -31,7 +32,6 @@ from analysis.tables.findings import (
     findings,
     rows_with_texts,
 )
-from analysis.tables.numbered import numbered
 from analysis.tables.table_files import TableError
 from analysis.tables.validation import Tables, valid_tables
 from harness.model.exit_codes import BAD_ARGUMENTS, FAILED, INVALID, UNKNOWN
@@ -106,16 +106,24 @@ def _check(spark: SparkSession, options: argparse.Namespace, configuration: Conf
 
 def findings_of(tables: Tables, configuration: Configuration, *, complete: bool) -> Findings:
     """The findings in two tables. Raises TableError."""
+    known = Known(
+        new_topic=configuration.new_topic,
+        once=configuration.run["one_copy"],
+        without_acks=configuration.facts.acks == "0",
+        partitions=configuration.partitions,
+        complete=complete,
+    )
+    history = as_history(tables, known, _persisted)
+    ended = {end["partition"]: end for end in history.ends}
     run = {
         "load_start_ns": tables.start_ns,
         "load_end_ns": tables.end_ns,
-        "ends": ends(tables, complete=complete) or [{"complete": False}] * tables.partitions,
+        "ends": [ended.get(number, {"complete": False}) for number in range(tables.partitions)],
         "tailing": False,
         "grouped": False,
     }
-    without_acks = configuration.facts.acks == "0"
-    history = numbered(tables, without_acks=without_acks, keep=_persisted)
-    return findings(history, configuration, run, untold=tables.untold, keep=_persisted)
+    found = findings(history.numbered, configuration, run, untold=history.untold, keep=_persisted)
+    return replace(found, reasons=(*history.parted.notes, *found.reasons))
 
 
 def _persisted(frame: DataFrame) -> DataFrame:

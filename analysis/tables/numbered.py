@@ -2,6 +2,7 @@
 
     producer "a" sends "x" at 1, "y" at 2    =>  values 0 << 40 and (0 << 40) + 1: its first two
     "z" is read and was never sent           =>  3999 << 40: the first unsent value
+    "x" at 3 is an earlier run's             =>  (3999 << 40) + (1 << 39): the first such record
 
 The order of numbers is deterministic, by begin and then by text, so Spark may lose a kept frame and
 compute it again. No text is hashed: texts are joined as they are.
@@ -10,7 +11,7 @@ compute it again. No text is hashed: texts are joined as they are.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,11 +20,11 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.frames import schema
 from analysis.frames.operations import NO_ACK
+from analysis.tables.earlier_runs import PLACE, Earlier, Keep
 from analysis.tables.validation import FINAL, Tables
 from harness.history.record_format import SEQUENCE_BITS
-from harness.model.runs.imported_history import UNSENT
+from harness.model.runs.imported_history import FIRST_STRANGER, UNSENT
 
-Keep = Callable[[DataFrame], DataFrame]
 _NUMBERS: Final = "array<struct<process:string,number:bigint,sent:bigint>>"
 
 
@@ -35,25 +36,46 @@ class Numbered:
     values: DataFrame  # value, text
 
 
-def numbered(tables: Tables, *, without_acks: bool = False, keep: Keep) -> Numbered:
-    """Both tables with numbers for texts. `without_acks`: the producers have acks=0, so an `ok` is
-    no ack. `keep` persists a frame that is used twice."""
-    sends = keep(_sends(tables, without_acks=without_acks))
-    unsent = keep(_unsent(tables, sends))
-    values = sends.select("value", "text").unionByName(unsent)
+def numbered(
+    tables: Tables, earlier: Earlier, *, unplaced: int, without_acks: bool = False, keep: Keep
+) -> Numbered:
+    """Both tables with numbers for texts. `earlier`: what is none of their history; `unplaced`: the
+    partition of sends that tell none and were not read; `without_acks`: the producers have acks=0,
+    so an `ok` is no ack. `keep` persists a frame that is used twice."""
+    reads = _marked(tables, earlier)
+    own = reads.where(F.col("stranger").isNull())
+    sends = keep(_sends(tables, own, unplaced=unplaced, without_acks=without_acks))
+    unsent = keep(_unsent(own, sends))
+    texts = sends.select("value", "text").unionByName(unsent)
+    values = texts
+    if earlier.records is not None:
+        strangers = earlier.records.select(_stranger().alias("value"), F.col("value").alias("text"))
+        values = texts.unionByName(strangers)
     operations = _operation(sends, sends=True).unionByName(
-        _operation(_reads(tables, values), sends=False)
+        _operation(_reads(tables, reads, texts), sends=False)
     )
     return Numbered(operations=operations, values=values)
 
 
-def _sends(tables: Tables, *, without_acks: bool) -> DataFrame:
+def _marked(tables: Tables, earlier: Earlier) -> DataFrame:
+    """The reads with `stranger`: null for a record of the history."""
+    if earlier.records is None:
+        return tables.reads.withColumn("stranger", F.lit(None).cast("bigint"))
+    return tables.reads.join(earlier.records, on=[*PLACE], how="left")
+
+
+def _stranger() -> Column:
+    """The value of a record that is none of the history."""
+    return F.lit((UNSENT << SEQUENCE_BITS) + FIRST_STRANGER) + F.col("stranger")
+
+
+def _sends(tables: Tables, own: DataFrame, *, unplaced: int, without_acks: bool) -> DataFrame:
     rows = tables.sends.withColumn("start_ns", _begin(tables)).withColumnRenamed("value", "text")
     if tables.without_partition:  # the partition where it was read is the one it was sent to
-        seen = tables.reads.groupBy("value").agg(F.min("partition").alias("seen"))
+        seen = own.groupBy("value").agg(F.min("partition").alias("seen"))
         seen = seen.withColumnRenamed("value", "text")
         rows = rows.join(seen, on="text", how="left").withColumn(
-            "partition", F.coalesce("partition", "seen", F.lit(0))
+            "partition", F.coalesce("partition", "seen", F.lit(unplaced))
         )
     rows = _with_numbers(rows, _numbers(tables))
     in_order = Window.partitionBy("process").orderBy("start_ns", "text")
@@ -82,9 +104,9 @@ def _end(tables: Tables) -> Column:
     return F.greatest(end_ns, F.when(end_ns.isNotNull(), F.col("start_ns")))
 
 
-def _unsent(tables: Tables, sends: DataFrame) -> DataFrame:
+def _unsent(own: DataFrame, sends: DataFrame) -> DataFrame:
     """The texts that were read and never sent, with numbers of their own."""
-    read = tables.reads.where(F.col("value").isNotNull())
+    read = own.where(F.col("value").isNotNull())
     texts = read.select(F.col("value").alias("text")).distinct()
     in_order = Window.orderBy("text")
     first = F.lit(UNSENT << SEQUENCE_BITS)
@@ -93,8 +115,9 @@ def _unsent(tables: Tables, sends: DataFrame) -> DataFrame:
     )
 
 
-def _reads(tables: Tables, values: DataFrame) -> DataFrame:
-    rows = tables.reads.withColumnRenamed("value", "text").join(values, on="text", how="left")
+def _reads(tables: Tables, reads: DataFrame, texts: DataFrame) -> DataFrame:
+    rows = reads.withColumnRenamed("value", "text").join(texts, on="text", how="left")
+    rows = rows.withColumn("value", F.coalesce(_stranger(), "value"))
     rows = _with_numbers(rows, _numbers(tables))
     # After the load if it is not known, so that it counts as no lag.
     time_ns = F.greatest(F.coalesce("end_ns", F.lit(tables.end_ns + 1)), F.lit(1))

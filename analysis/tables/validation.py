@@ -3,9 +3,9 @@
     sends   one row per send that was begun, however it ended
     reads   one row per record that was read
 
-One sentence refuses a table without rows, a value sent twice (either may have been read), a cell
-that Kafka cannot have (a partition of -2), two topics, and CSV that is not UTF-8 (different bytes
-would become one text).
+One sentence refuses reads without rows, a value sent twice (either may have been read), a cell that
+Kafka cannot have (a partition of -2), two topics, and CSV that is not UTF-8 (different bytes would
+become one text). Sends without rows tell no send.
 
 The begins are known if every send has its `start_ns` and every ok one its `end_ns`.
 """
@@ -21,7 +21,7 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.tables import columns
-from analysis.tables.columns import READS, SENDS, Typed
+from analysis.tables.columns import Typed
 from analysis.tables.table_files import TableError, errors_as_sentences, open_table
 from harness.history.record_format import PROCESS_NAME
 from harness.model.runs.imported_history import (
@@ -32,7 +32,7 @@ from harness.model.runs.imported_history import (
     shown,
     summary,
 )
-from harness.model.untold import BEGINS, NEVER_TOLD, READ_TIMES, VALUES
+from harness.model.untold import BEGINS, NEVER_TOLD, READ_TIMES, SENDS, VALUES
 
 PRODUCER, READER = "producer", "reader"  # their names in tables without a column `process`
 FINAL = "final-read"
@@ -95,16 +95,17 @@ class Tables:
     def untold(self) -> tuple[str, ...]:
         """What they do not say, in the words of harness.model.untold."""
         begins = () if self.has_begins else (BEGINS,)
+        sends = () if self.producers else (SENDS,)
         values = () if self.has_values else (VALUES,)
         times = () if self.has_read_times else (READ_TIMES,)
-        return (*begins, *values, *times, *NEVER_TOLD)
+        return (*begins, *sends, *values, *times, *NEVER_TOLD)
 
 
 def valid_tables(spark: SparkSession, sends: str, reads: str, *, all_final: bool = False) -> Tables:
     """Open and validate both, by the names that a user gave. `all_final`: without a column `f`, all
     reads are the final read. Raises TableError and Unreachable."""
-    sent = columns.typed(open_table(spark, sends), SENDS)
-    read = columns.typed(open_table(spark, reads), READS)
+    sent = columns.typed(open_table(spark, sends), columns.SENDS)
+    read = columns.typed(open_table(spark, reads), columns.READS)
     columns.require_comparable((sent, read))
     is_final = F.col("f") == FINAL if "f" in read.has else F.lit(all_final)
     sent_rows = _completed(sent, PRODUCER)
@@ -112,6 +113,8 @@ def valid_tables(spark: SparkSession, sends: str, reads: str, *, all_final: bool
     both = (sent, read)
     of_sends = _totals(sent, sent_rows, _send_checks(both), _send_totals())
     of_reads = _totals(read, read_rows, _read_checks(both), _read_totals())
+    if not of_reads["rows"]:
+        raise TableError(f"{read.name}: it has no rows: nothing can be told from it")
     _refuse_two_topics(both, of_sends, of_reads)
     producers, _ = _processes(sent, sent_rows, of_sends)
     readers, final_readers = _processes(read, read_rows, of_reads)
@@ -238,7 +241,7 @@ def _read_totals() -> dict[str, Column]:
 def _totals(
     table: Typed, rows: DataFrame, checks: Iterable[_Check], totals: Mapping[str, Column]
 ) -> Row:
-    """The totals, in one pass. Raises TableError for a table without rows or with a bad one."""
+    """The totals, in one pass. Raises TableError for a table with a bad row."""
     listed = list(checks)
     aggregates: dict[str, Column] = {
         **totals,
@@ -255,8 +258,6 @@ def _totals(
     with errors_as_sentences(table.name):
         row = rows.agg(*(column.alias(name) for name, column in aggregates.items())).first()
     assert row is not None
-    if not row["rows"]:
-        raise TableError(f"{table.name}: it has no rows: nothing can be told from it")
     for number, (_, _, words) in enumerate(listed):
         if bad := row[f"bad_{number}"]:
             example = row[f"example_{number}"]
@@ -271,7 +272,7 @@ def _processes(
     """The number of rows of each process, and the processes of the final read."""
     if "process" not in table.has:
         name, final = (READER, totals["final"]) if "final" in totals else (PRODUCER, 0)
-        return {name: totals["rows"]}, (name,) if final else ()
+        return {name: totals["rows"]} if totals["rows"] else {}, (name,) if final else ()
     final = F.count_if("final") if "final" in rows.columns else F.lit(0)
     with errors_as_sentences(table.name):
         counted = rows.groupBy("process").agg(F.count("*").alias("rows"), final.alias("final"))

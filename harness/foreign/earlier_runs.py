@@ -1,20 +1,4 @@
-"""Which records of a topic that was not empty are not of this history.
-
-VerifiableProducer's values begin at 0 each time, so a topic that was written before has copies:
-
-    read "0"@11 "0"@13, acked "0" at 13, sent once    =>  the one at 11 is an earlier run's
-    the same, and the producer may send again         =>  in doubt: a retry leaves the same
-    read "x"@11, and nobody sent it                   =>  somebody else's, and no phantom
-    read "2"@12, and its send ended info              =>  no copy: it counts as written
-    read "0"@13 "0"@14, acked "0" at 13               =>  a duplicate: it lies behind the first ack
-    acked "0" at 13, read "0"@11 and not at 13        =>  lost where it was sent once; else in the
-                                                          log, and its ack is wrong
-
-A record lies *below* if its offset is below the first acknowledged one of its partition. Where a
-partition has none, all do, of which only copies matter. What is not of this history becomes a value
-of its own, so no check compares it with a send. Where the topic is told to have been empty, or was
-made by whoever wrote the history, as Jepsen's, nothing of this holds.
-"""
+"""Takes records out of a parsed history that are none of it (harness.model.runs.earlier_runs)."""
 
 from __future__ import annotations
 
@@ -25,7 +9,9 @@ import numpy as np
 
 from harness.foreign.about import About
 from harness.foreign.parsed_history import UNKNOWN, ParsedHistory
+from harness.history.record_format import FAIL, INFO, OPEN
 from harness.model.client_settings import leaves_one_copy
+from harness.model.runs.earlier_runs import Parted, Records
 from harness.model.runs.imported_history import LAST_OFFSET
 
 Numbers = np.ndarray[Any, Any]
@@ -33,16 +19,8 @@ _NO_ACK: Final = LAST_OFFSET + 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parted:
-    """How many records below the first acknowledged offsets were taken for none of this history."""
-
-    others: int = 0  # certainly
-    doubtful: int = 0  # they may be its own
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Records:
-    """Each place at which a text was read, once."""
+class _Places:
+    """Each place at which a text was read, once; in order of text, partition and offset."""
 
     text: Numbers
     partition: Numbers
@@ -60,12 +38,21 @@ def part_earlier(history: ParsedHistory, about: About) -> Parted:
     """Make values of their own of records that are none of this history, or may be none."""
     if about.new_topic or history.new_topic or not history.reads:
         return Parted()
-    records = _records(history)
-    if not records.below.any():
+    places = _places(history)
+    if not places.below.any():
         return Parted()
-    out, sure = _judged(history, records, _sent_once(history, about))
-    _take_out(history, records, out)
-    return Parted(others=int(sure.sum()), doubtful=int((out & ~sure).sum()))
+    records = _records(history, places, _sent_once(history, about))
+    may_stay = np.flatnonzero(records.may_stay)
+    is_last = np.zeros(len(places.text), dtype=bool)
+    is_last[may_stay[np.diff(places.text[may_stay], append=UNKNOWN) != 0]] = True
+    out = records.taken_out(is_last)
+    others = int(records.sure(is_last).sum())
+    _take_out(history, places, out)
+    return Parted(
+        others=others,
+        doubtful=int(out.sum()) - others,
+        landed=int(records.landed(is_last).sum()),
+    )
 
 
 def place_sends(history: ParsedHistory) -> None:
@@ -79,7 +66,7 @@ def place_sends(history: ParsedHistory) -> None:
         sent_to[text[unplaced]] = partition[unplaced]  # what was read first is written last
 
 
-def _records(history: ParsedHistory) -> _Records:
+def _places(history: ParsedHistory) -> _Places:
     rows = np.stack(
         [
             np.concatenate([np.asarray(getattr(reads, name)) for reads in history.reads.values()])
@@ -97,7 +84,7 @@ def _records(history: ParsedHistory) -> _Records:
     first = np.full(1 + max(partition.max(initial=0), acked_in.max(initial=0)), _NO_ACK)
     is_named = acked_at != UNKNOWN
     np.minimum.at(first, acked_in[is_named], acked_at[is_named])
-    return _Records(
+    return _Places(
         text=text, partition=partition, offset=offset, first=first[partition], of_read=of_read
     )
 
@@ -113,31 +100,32 @@ def _sent_once(history: ParsedHistory, about: About) -> Numbers:
     return once
 
 
-def _judged(history: ParsedHistory, records: _Records, once: Numbers) -> tuple[Numbers, Numbers]:
-    """Which records are taken out, and which of these are certainly none of this history."""
-    text, below, texts = records.text, records.below, len(history.texts)
-    is_named = np.zeros(texts, dtype=bool)  # by an ack
+def _records(history: ParsedHistory, places: _Places, once: Numbers) -> Records:
+    """What is known of each place. `once`: by text."""
+    text, below, texts = places.text, places.below, len(history.texts)
+    ended = np.full(texts, FAIL)  # a text that nobody sent counts as one whose send failed
+    ended[: history.sent] = np.asarray(history.sends.type)
+    is_named = np.zeros(texts, dtype=bool)
     is_named[: history.sent] = np.asarray(history.sends.offset) != UNKNOWN
-    elsewhere = np.bincount(text[~below], minlength=texts) > 0
-    copied = (elsewhere | is_named | (np.bincount(text, minlength=texts) > 1))[text]
-    # Its own record is told by its ack, or lies where earlier runs have none.
-    settled = (elsewhere | (is_named & once))[text]
-    is_strange = (text >= history.sent) & (records.first < _NO_ACK)
-    # Of what may be its own the last one is.
-    may_stay = np.flatnonzero(below & ~settled & ~is_strange)
-    stays = np.zeros(len(text), dtype=bool)
-    stays[may_stay[np.diff(text[may_stay], append=UNKNOWN) != 0]] = True
-    out = below & ~stays & (copied | is_strange)
-    return out, out & (is_strange | (settled & once[text]))
+    return Records(
+        below=below,
+        has_first=places.first < _NO_ACK,
+        unwritten=(ended == FAIL)[text],
+        in_doubt=np.isin(ended, (INFO, OPEN))[text],
+        named=is_named[text],
+        once=once[text],
+        elsewhere=(np.bincount(text[~below], minlength=texts) > 0)[text],
+        several=(np.bincount(text, minlength=texts) > 1)[text],
+    )
 
 
-def _take_out(history: ParsedHistory, records: _Records, out: Numbers) -> None:
+def _take_out(history: ParsedHistory, places: _Places, out: Numbers) -> None:
     """Give these records values of their own, with the texts that they had."""
     texts = list(history.texts)
-    history.strangers = [texts[text] for text in records.text[out]]
-    text = np.where(out, len(texts) + np.cumsum(out) - 1, records.text)
+    history.strangers = [texts[text] for text in places.text[out]]
+    text = np.where(out, len(texts) + np.cumsum(out) - 1, places.text)
     begin = 0
     for reads in history.reads.values():
-        mine = records.of_read[begin : begin + len(reads.text)]
+        mine = places.of_read[begin : begin + len(reads.text)]
         begin += len(reads.text)
         np.asarray(reads.text)[mine != UNKNOWN] = text[mine[mine != UNKNOWN]]

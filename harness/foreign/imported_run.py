@@ -100,7 +100,9 @@ def write_run(
     return run
 
 
-def end_events(reader: str | None, time_ns: int, ends: Iterable[Row]) -> Iterator[Row]:
+def end_events(
+    reader: str | None, time_ns: int, ends: Iterable[Mapping[str, Any]]
+) -> Iterator[Row]:
     """The events of a final read. `ends`: their fields, partition by partition."""
     for number, fields in enumerate(ends):
         yield {"process": reader, "time_ns": time_ns + number, "event": "ends", **fields}

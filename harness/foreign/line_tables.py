@@ -6,7 +6,7 @@ A value that was read and never sent has the number of no producer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import numpy as np
@@ -14,14 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from harness.foreign.about import About
-from harness.foreign.earlier_runs import Parted
 from harness.foreign.final_read import LastPass, Numbers, ended_ns, ends
 from harness.foreign.formats.line_times import EPOCH
 from harness.foreign.imported_run import HistoryFacts, HistoryRows, Row, end_events
 from harness.foreign.parsed_history import UNKNOWN, ParsedHistory, Reads
 from harness.history.record_format import OK, OPEN, SEQUENCE_BITS, TYPE_NAMES
-from harness.model.runs.imported_history import FIRST_STRANGER, UNSENT
-from harness.model.untold import BEGINS, COPIES, NEVER_TOLD, SENDS, VALUES
+from harness.model.runs.earlier_runs import Parted
+from harness.model.runs.imported_history import FIRST_STRANGER, UNSENT, unplaced
+from harness.model.untold import BEGINS, NEVER_TOLD, SENDS, VALUES
 
 NO_ACK: Final = "_NO_ACK"  # how a send without acks ends, as our own workers record it
 
@@ -32,7 +32,6 @@ def facts_of(history: ParsedHistory, parted: Parted) -> HistoryFacts:
     untold = {
         BEGINS: not history.has_begins,
         SENDS: not history.sends.type,
-        COPIES: parted.doubtful,
         VALUES: any(reads.ranges for reads in history.reads.values()),
     }
     return HistoryFacts(
@@ -41,26 +40,16 @@ def facts_of(history: ParsedHistory, parted: Parted) -> HistoryFacts:
         topic=history.topic,
         partitions=_partitions(history),
         producers=len(history.producers),
-        untold=(*(name for name, is_so in untold.items() if is_so), *NEVER_TOLD),
+        untold=(*(name for name, is_so in untold.items() if is_so), *parted.untold, *NEVER_TOLD),
         dated=history.clock == EPOCH,
-        notes=tuple(_notes(history, parted)),
+        notes=(*_notes(history), *parted.notes),
     )
 
 
-def _notes(history: ParsedHistory, parted: Parted) -> Iterator[str]:
+def _notes(history: ParsedHistory) -> Iterator[str]:
     for file, lines in history.logged.items():
         are = "line is no JSON and was" if lines == 1 else "lines are no JSON and were"
         yield f"{file}: {lines:,} {are} passed over."
-    where = "below the first acknowledged offset of"
-    if others := parted.others:
-        what = "record is" if others == 1 else "records are"
-        yield f"{others:,} {what} {where} a partition, and an earlier run's."
-    if doubtful := parted.doubtful:
-        what = "record is" if doubtful == 1 else "records are"
-        yield (
-            f"{doubtful:,} {what} {where} a partition, and an earlier run's or of this history: "
-            "--about may tell (new_topic, the producer's retries)."
-        )
 
 
 def rows_of(history: ParsedHistory, final: LastPass, about: About) -> HistoryRows:
@@ -68,7 +57,7 @@ def rows_of(history: ParsedHistory, final: LastPass, about: About) -> HistoryRow
     values = _values(history)
     in_partitions = list(ends(history, final, _partitions(history))) if final else []
     partitions = max(about.partitions or 1, _partitions(history))
-    sends = _SendColumns(history, _unplaced(partitions, in_partitions), about.without_acks)
+    sends = _SendColumns(history, unplaced(partitions, in_partitions), about.without_acks)
     texts = pa.array([*history.texts, *history.strangers], pa.string())
     processes = {*history.producers, *history.reads}
     return HistoryRows(
@@ -96,16 +85,6 @@ def _values(history: ParsedHistory) -> Numbers:
     values[history.sent : texts] = unsent + np.arange(texts - history.sent)
     values[texts:] = unsent + FIRST_STRANGER + np.arange(strangers)
     return values
-
-
-def _unplaced(partitions: int, in_partitions: Sequence[Row]) -> int:
-    """The partition of sends that tell none: one of those of which the least is known, so that none
-    is said to be absent that nobody looked for."""
-    known = {
-        each["partition"]: (each["complete"], -(each.get("log_start") or 0))
-        for each in in_partitions
-    }
-    return min(range(partitions), key=lambda number: known.get(number, ()))
 
 
 def _sends_in_order(producer: Numbers, start_ns: Numbers, number: int) -> Numbers:

@@ -2,7 +2,8 @@
 
     begins        when sends began: windows, latencies and order are not known
     sends         any send: whether what was read had been written
-    copies        whether some records were written before the history began
+    copies        whether copies of some records were written before the history began
+    landed        the same of the only records of some sends that ended without an ack
     values        the values of some records that were read, of which it has the offsets only
     read-times    when records were read: how long deliveries took
     faults        what happened to the cluster, and who led
@@ -18,6 +19,7 @@ from typing import Final
 BEGINS: Final = "begins"
 SENDS: Final = "sends"
 COPIES: Final = "copies"
+LANDED: Final = "landed"
 VALUES: Final = "values"
 READ_TIMES: Final = "read-times"
 FAULTS: Final = "faults"

@@ -46,8 +46,8 @@ def as_parquet(file: Path, rows: Sequence[Row]) -> Path:
 
 
 def as_csv(file: Path, rows: Sequence[Row]) -> Path:
-    """The same as CSV, as Python writes it; null is an empty cell."""
-    names = list(dict.fromkeys(name for row in rows for name in row))
+    """The same as CSV, as Python writes it; null is an empty cell. Without rows it is of sends."""
+    names = list(dict.fromkeys(name for row in rows or [sent("", 0)] for name in row))
     with file.open("w", newline="") as opened:
         writer = csv.DictWriter(opened, names)
         writer.writeheader()

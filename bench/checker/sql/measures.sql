@@ -64,11 +64,16 @@ with due as (
             select 1 from passed_over where passed_over."partition" = acked_place >> 48
                 and (acked_place & 281474976710655) >= from_offset
                 and (acked_place & 281474976710655) < to_offset
-        ) as unread
-    from fates, run
+        ) as unread,
+        coalesce(first_place < first_acked, false) as below_first
+    from run, fates left join (
+        select acked_place >> 48 as acked_in, min(acked_place) as first_acked
+        from fates where acked_place is not null group by acked_in
+    ) on acked_in = first_place >> 48
 )
 select
-    count(*) filter (sent in (2, 3) and first_place is not null) as indeterminate_landed,
+    count(*) filter (sent in (2, 3) and first_place is not null
+        and not (sent = 2 and in_use and below_first)) as indeterminate_landed,
     count(*) filter (sent in (2, 3) and first_place is null and complete) as indeterminate_not_landed,
     count(*) filter (first_place is null and (acked_place & 281474976710655) < log_start)
         as acked_below_log_start,

@@ -26,11 +26,13 @@ from harness.foreign.imported_run import (
 )
 from harness.history.record_format import HistoryError
 from harness.host.machine import HostError
+from harness.model.client_settings import leaves_one_copy
 from harness.model.runs.run_folder import RunFolder, StoreError, store_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from analysis.tables.as_history import TablesHistory
     from analysis.tables.numbered import Numbered
     from analysis.tables.validation import Tables
 
@@ -95,43 +97,53 @@ def _require_shared(spark: SparkSession, results: Path) -> None:
 
 def run_of(spark: SparkSession, asked: Asked) -> tuple[Tables, RunFolder]:
     """The tables and the sealed run. Raises TableError, HistoryError and others."""
-    from analysis.tables.final_read import ends  # as above
-    from analysis.tables.numbered import numbered
+    from analysis.tables.as_history import Known, as_history  # as above
     from analysis.tables.validation import valid_tables
 
     tables = valid_tables(spark, asked.sends, asked.reads, all_final=asked.complete)
-    facts = HistoryFacts(
-        start_ns=tables.start_ns,
-        end_ns=tables.end_ns,
-        topic=tables.topic,
-        partitions=tables.partitions,
-        producers=len(tables.producers),
-        untold=tables.untold,
+    about = asked.request.about
+    known = Known(
+        new_topic=about.new_topic,
+        once=leaves_one_copy(about.config("producer")),
+        without_acks=bool(about.without_acks),
+        partitions=about.partitions or 1,
+        complete=asked.complete,
     )
-    final_reader = next(iter(tables.final_readers), None)
-    events = end_events(final_reader, tables.end_ns, ends(tables, complete=asked.complete))
     kept: list[DataFrame] = []
 
     def keep(frame: DataFrame) -> DataFrame:
         kept.append(frame.persist())
         return kept[-1]
 
-    without_acks = bool(asked.request.about.without_acks)
-    history = numbered(tables, without_acks=without_acks, keep=keep)
-
-    def rows_of(scratch: Path) -> HistoryRows:
-        values = _write(history, scratch)
-        return HistoryRows(
-            operations=spark_tables.operations(scratch, tables.rows),
-            values=spark_tables.values(scratch, values),
-            events=events,
-        )
-
     try:
-        return tables, write_run(facts, asked.request, rows_of)
+        history = as_history(tables, known, keep)
+        events = end_events(next(iter(tables.final_readers), None), tables.end_ns, history.ends)
+
+        def rows_of(scratch: Path) -> HistoryRows:
+            values = _write(history.numbered, scratch)
+            return HistoryRows(
+                operations=spark_tables.operations(scratch, tables.rows),
+                values=spark_tables.values(scratch, values),
+                events=events,
+            )
+
+        return tables, write_run(_facts(tables, history), asked.request, rows_of)
     finally:
         for frame in kept:
             frame.unpersist()
+
+
+def _facts(tables: Tables, history: TablesHistory) -> HistoryFacts:
+    """What run.json says of them."""
+    return HistoryFacts(
+        start_ns=tables.start_ns,
+        end_ns=tables.end_ns,
+        topic=tables.topic,
+        partitions=tables.partitions,
+        producers=len(tables.producers),
+        untold=history.untold,
+        notes=tuple(history.parted.notes),
+    )
 
 
 def _write(history: Numbered, folder: Path) -> int:

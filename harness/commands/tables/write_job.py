@@ -177,4 +177,6 @@ def known(about: About) -> str:
         run={name: row[name] for name in _CONFIGURED},
         causes=causes,
         doubts=[cause.why for cause in permission.causes],
+        partitions=run.partitions,
+        new_topic=about.new_topic,
     ).to_json()

@@ -8,6 +8,7 @@ The one-file job (docs/tables.md) has this module: it needs the standard library
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from harness.model.worker_kinds import FIRST_OUTPUT
@@ -50,3 +51,10 @@ def log_fields(start: int, position: int, *, complete: bool) -> dict[str, Any]:
     """The same of a log's start and a reader's position; only a complete read knows the log end."""
     log_end = {"committed_end": position, "uncommitted_end": position} if complete else {}
     return {"log_start": start, "position": position, "complete": complete, **log_end}
+
+
+def unplaced(partitions: int, ends: Iterable[Mapping[str, Any]]) -> int:
+    """The partition of sends that tell none: one of those of which the least is known, so that none
+    is said to be absent that nobody looked for. `ends`: the fields of each event `ends`."""
+    known = {each["partition"]: (each["complete"], -(each.get("log_start") or 0)) for each in ends}
+    return min(range(partitions), key=lambda number: known.get(number, ()))

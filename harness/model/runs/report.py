@@ -294,8 +294,9 @@ class Report(ReportPart):
     untold: list[StrictStr] = Field(
         default=[],
         description="of an [imported](lines.md) history, what it does not tell, by name: `begins` "
-        "(when sends began), `values`, `read-times`, `faults`, a setting, and what lines have no "
-        "words for; missing in the harness's own runs",
+        "(when sends began), `sends`, `copies` and `landed` (what lies below the first "
+        "acknowledged offsets may be an earlier run's), `values`, `read-times`, `faults`, a "
+        "setting, and what lines have no words for; missing in the harness's own runs",
     )
     not_recorded: list[StrictStr] = Field(
         default=[],

@@ -68,6 +68,7 @@ def run_row(case: Case, number: int) -> Row:
         "grouped": case.grouped,
         "ends": case.ends,
         "one_copy": case.one_copy,
+        "in_use": number % 2 == 0,
         "transactional": case.transactional,
         "transforms": case.transforms,
         "dirty": case.dirty,

@@ -155,6 +155,7 @@ def facts(draw: random.Random, run_id: str) -> Any:
         "tailing": draw.random() < 0.7,
         "grouped": draw.random() < 0.7,
         "one_copy": draw.choice([True, False]),
+        "in_use": int(run_id) % 4 < 2,
         "from_start": draw.choice([True, False]),
         "superseded": [producer << 40 | n for producer in range(3) for n in range(3, 90, 7)],
         "passed_over": [

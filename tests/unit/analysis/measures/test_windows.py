@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.frames.operations import ACKED, OFFSET_BITS
+from analysis.frames.operations import ACKED, OFFSET_BITS, UNKNOWN
 from analysis.measures.consumer_lag import Reached
 from analysis.measures.fates import Fates
 from analysis.measures.latency_and_rates import Landings, Redeliveries
@@ -26,7 +26,7 @@ READERS = {"read": "consumer", "poll": "member", "lookup": "seeker", "process": 
 Row = dict[str, Any]
 RUN: Row = {"run_id": "0", "load_start_ns": 0, "load_end_ns": 10 * S, "threshold_ns": 500 * MS}
 RUN |= {"tailing": True, "grouped": True, "ends": [{}], "deaths": [], "elections": []}
-RUN |= {"from_start": True, "passed_over": [], "superseded": []}
+RUN |= {"from_start": True, "passed_over": [], "superseded": [], "in_use": False}
 
 
 def fates_of(rows: Sequence[Mapping[str, Any]]) -> Fates:
@@ -175,3 +175,16 @@ def test_offsets_far_apart_are_counted_as_any_other(tmp_path: Path) -> None:
         redeliveries.see(batch)
 
     assert redeliveries.row() == {"redeliveries": 3}
+
+
+def test_a_send_in_doubt_below_the_first_ack_is_known_only_in_a_topic_that_was_new() -> None:
+    """Whatever part of the values comes first."""
+    acks = [fate(offset, acked_place=offset, acked_ns=5) for offset in (7, 4)]
+    doubt = [fate(offset, sent=UNKNOWN) for offset in (2, 3, 5)]
+    other = [fate(2, sent=UNKNOWN, home=1, first_place=(1 << OFFSET_BITS) + 2)]  # no ack is there
+    parts = [fates_of(rows) for rows in (doubt, acks, other)]
+
+    for chunks in (parts, parts[::-1]):
+        for in_use, landed in ((True, 2), (False, 4)):
+            row = landings_of({**RUN, "in_use": in_use}, chunks)
+            assert (row["indeterminate_landed"], row["undelivered"]) == (landed, 0)

@@ -85,6 +85,7 @@ STORIES: dict[str, tuple[TwoTables, dict[str, int]]] = {
             sends=[sent(7, None), sent(8, -1), sent(9, 1), sent(10, None)],
             reads=[*map(was_read, (7, 9, 7), range(3))],
             complete=True,
+            about=About(new_topic=True),
         ),
         {"lost": 2, "duplicate": 1},
     ),

@@ -11,6 +11,7 @@ from analysis.remote.java_errors import Unreachable
 from analysis.tables.final_read import ends
 from analysis.tables.table_files import TableError, open_table
 from analysis.tables.validation import valid_tables
+from harness.model.untold import SENDS
 from tests.support.two_tables import as_csv, as_parquet, sent, was_read
 
 GOOD_SENDS = [sent("a", 0), sent("b", 1)]
@@ -128,7 +129,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             b"value,type,partition,offset,topic\na,ok,0,0,\xe9\n",
             "have a topic with bytes that are no UTF-8",
         ),
-        ("t.csv", b"value,type,partition,offset\n", "it has no rows: nothing can be told from it"),
         ("folder.parquet", "folder", "it has no files: expected is Parquet or CSV"),
         ("s3a://bucket/t", None, "Spark has no connector for it ("),
         ("nosuch://host/t", None, "Spark has no connector for it ("),
@@ -149,6 +149,16 @@ def test_what_cannot_be_opened_is_one_sentence(spark, here, name, content, words
     assert "\n" not in str(refused.value)
     assert "Exception" not in str(refused.value) or "connector" in words
     assert "SQLSTATE" not in str(refused.value)
+
+
+def test_reads_without_rows_are_refused_and_sends_without_rows_tell_no_send(spark, tmp_path):
+    sends, reads = as_csv(tmp_path / "s.csv", []), as_csv(tmp_path / "r.csv", GOOD_READS)
+    nothing = tmp_path / "nothing.csv"
+    nothing.write_text("value,partition,offset\n")
+
+    with pytest.raises(TableError, match=r"nothing.csv: it has no rows: nothing can be told fr"):
+        valid_tables(spark, str(sends), str(nothing))
+    assert SENDS in valid_tables(spark, str(sends), str(reads)).untold
 
 
 def test_bytes_that_are_no_utf_8_do_not_matter_where_nobody_looks(spark, tmp_path):

@@ -15,6 +15,7 @@ NEW = About(new_topic=True)
 SENDS = [acked(10, "a", 13), acked(20, "b", 14)]
 TOOL = tool_line(30, "tool_data", sent=2, acked=2, target_throughput=-1, avg_throughput=1.0)
 ERROR = tool_line(15, "producer_send_error", value="c", exception="E")
+FAILED = {**ERROR, "certain": True}
 OWN = [(13, "a"), (14, "b")]
 
 
@@ -36,6 +37,8 @@ OWN = [(13, "a"), (14, "b")]
         ([*SENDS, ERROR], [(12, "c"), *OWN], ONCE, [0]),  # no copy
         ([*SENDS, ERROR], [(3, "c"), (12, "c"), *OWN], ONCE, [3, 1]),
         ([*SENDS, ERROR], [(12, "c"), *OWN, (15, "c")], ONCE, [12, 0]),
+        ([*SENDS, FAILED], [(12, "c"), *OWN], None, [12, 0]),
+        ([*SENDS, FAILED], [*OWN, (15, "c")], None, [0]),  # a phantom
         ([acked(10, "a", -1), SENDS[1]], [(4, "a"), (5, "a"), OWN[1]], IDEMPOTENT, [4, 1]),
         ([began(1, "c", partition=0)], [(4, "c"), (5, "c")], ONCE, [4, 1]),  # no ack names a place
         ([began(1, "c", partition=0)], [(4, "x")], ONCE, [0]),  # a phantom
@@ -54,6 +57,25 @@ def test_what_lies_below_the_first_ack(sends, reads, about, taken, tmp_path):
     assert ("copies" in run.read().untold) == bool(doubtful)
     noted = [note for note in run.read().notes if " or of this history" in note]
     assert [str(doubtful)] * bool(doubtful) == [note.split()[0] for note in noted]
+
+
+@pytest.mark.parametrize(
+    ("reads", "about", "landed"),
+    [
+        ([(12, "c"), *OWN], ONCE, 1),
+        ([(12, "c"), *OWN], NEW, 0),
+        ([*OWN, (15, "c")], ONCE, 0),
+        ([(12, "c"), *OWN, (15, "c")], ONCE, 0),
+        ([(3, "c"), (12, "c"), *OWN], ONCE, 1),
+    ],
+)
+def test_whether_a_send_in_doubt_left_the_record_below_is_not_told(reads, about, landed, tmp_path):
+    lines = [read(100 + n, text, offset) for n, (offset, text) in enumerate(reads)]
+    run = imported_pair(tmp_path, [*SENDS, ERROR], lines, about).read()
+
+    assert ("landed" in run.untold) == bool(landed)
+    noted = [note for note in run.notes if "of a send without an ack" in note]
+    assert [str(landed)] * landed == [note.split()[0] for note in noted]
 
 
 def test_what_two_readers_were_given_at_one_place_is_one_value(tmp_path):

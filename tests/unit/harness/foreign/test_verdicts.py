@@ -44,6 +44,8 @@ EARLIER = [read(100, each, at) for at, each in enumerate(("old", "a", "b"), 10)]
 LATER = [read(110, each, at) for at, each in enumerate("ab", 13)]
 BEGUN = [began(0, "a"), began(1, "b"), acked(10, "a", 13), acked(20, "b", 14)]
 TO_END = tool_line(130, "read_to_end", partition=0, log_start=10, log_end=15)
+DOUBT = began(3, "c", partition=0)  # its end is not told
+BELOW = [assigned(99, 0), read(100, "c", 12)]
 AGAIN = About(producer={"acks": "all", "retries": 5}, faults="none")
 # A topic that was not empty, or of which not all is told: sends, reads, what is known.
 NOT_EMPTY: dict[str, tuple[list[Any], list[Any], About]] = {
@@ -64,6 +66,12 @@ NOT_EMPTY: dict[str, tuple[list[Any], list[Any], About]] = {
         [acked(10, "a", 0, partition=2), acked(11, "b", 0)],
         ELSEWHERE,
         KNOWN,
+    ),
+    "doubt below": ([*BEGUN, DOUBT], [*BELOW, *LATER, ended(120)], KNOWN),
+    "doubt, and it was empty": (
+        [*BEGUN, DOUBT],
+        [*BELOW, *LATER, ended(120)],
+        KNOWN.model_copy(update={"new_topic": True}),
     ),
     "reads alone": ([tool_line(1, "startup_complete")], LATER, KNOWN),
 }
@@ -208,6 +216,8 @@ def test_what_nobody_told_to_have_sent_is_a_phantom_only_where_all_begins_are_to
         ("one partition told", {}, "no acknowledged record lost"),
         ("a failed send anywhere", {}, "no acknowledged record lost"),
         ("one partition not read", {"unseen": 1}, "not known whether data was lost"),
+        ("doubt below", {}, "no acknowledged record lost"),
+        ("doubt, and it was empty", {}, "no acknowledged record lost"),
         ("reads alone", {}, "not known whether data was lost"),
     ],
 )
@@ -224,6 +234,9 @@ def test_a_topic_that_was_not_empty_and_partitions_of_which_nobody_tells(
     assert ("copies" in report["untold"]) == (name in {"in doubt", "moved or lost"})
     assert ("phantom" in report["anomalies"]) == ({"begins", "sends"}.isdisjoint(report["untold"]))
     assert 0 == report["counts"]["undelivered"]
+    landed = report["counts"]["indeterminate_landed"]
+    assert landed == (name == "doubt, and it was empty")
+    assert ("landed" in report["untold"]) == (name == "doubt below")
 
 
 # --- there and back

@@ -26,17 +26,22 @@ from tests.support.two_tables import TwoTables, as_csv, sent, was_read
 SAFE = About(defaults=True, faults="none", producer={"acks": "all"}, replication_factor=1)
 MS = 10**6
 # Each send takes 5 ms, but the second waits for 900: nothing was acknowledged meanwhile.
-SENT_MS = ((0, 5), (10, 910), (920, 925), (0, 905))
+SENT_MS = ((0, 5), (10, 910), (920, 925), (0, 905), (0, 5))
 STORY = TwoTables(
     sends=[
         {**send, "start_ns": begun * MS, "end_ns": ended * MS}
         for send, (begun, ended) in zip(
-            [sent("a", 0), sent("é,1", 1), sent("c", 2), sent("d", 0, 1)], SENT_MS, strict=True
+            [sent("a", 0), sent("é,1", 1), sent("c", 2), sent("d", 0, 1), sent("e", 1, 2)],
+            SENT_MS,
+            strict=True,
         )
     ],
     reads=[
         {**row, "end_ns": 2000 * MS}
-        for row in [was_read("a", 0), was_read("c", 2), was_read("c", 3), was_read("d", 0, 1)]
+        for row in [
+            *(was_read("a", 0), was_read("c", 2), was_read("c", 3), was_read("d", 0, 1)),
+            *(was_read("e", 0, 2), was_read("e", 1, 2)),
+        ]
     ],
     complete=True,
     about=SAFE,
@@ -118,6 +123,9 @@ def test_it_finds_what_the_check_finds_where_nothing_else_is_installed(tmp_path,
     assert lengths == pytest.approx([row["length_s"] for row in report["windows"]])
     assert len(windows) == 2
     assert f"verdict  {report['verdict'].upper()}" in lines
+    (note,) = report["configuration"]["notes"]
+    assert note.startswith("1 record is below the first acknowledged offset of a partition, and an")
+    assert note in lines
     assert INVALID == code == done.returncode
 
 
