@@ -1,7 +1,7 @@
 """The harness as a wheel in an ordinary user's venv: no checkout, no root, nothing borrowed.
 
-The wheels are root's, of what set-up has installed here: nothing is fetched or built twice. The
-venv, the cache and every folder are the user's, below a path with a space.
+The wheel is made here, and what it needs is copied from where set-up has installed it: no index is
+asked. The venv, the cache and every folder are the user's, below a path with a space.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
 import pip
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from harness import release
 from harness.checkout import ROOT
@@ -98,7 +100,7 @@ def installed() -> Iterator[Installation]:
         above.chmod(0o755)
         place = above / "a user's own"
         place.mkdir()
-        wheels = wheelhouse(place / "wheels")
+        wheel = made_wheel(place / "wheels")
         # What only fetching would bring: Kafka's jars. Archives are the user's to make.
         unneeded = shutil.ignore_patterns(".*", "class-archives", "docker", "image")
         shutil.copytree(cache_folder(), place / "cache", ignore=unneeded)
@@ -108,27 +110,43 @@ def installed() -> Iterator[Installation]:
         # Debian's Python has no ensurepip; pip runs from wherever it lies.
         made = user.run(python, "-m", "venv", "--without-pip", str(place / "venv"), cwd=place)
         assert made.returncode == 0, made.stdout + made.stderr
+        copy_what_it_needs(wheel, next((place / "venv").glob("lib/python*/site-packages")))
+        give(place / "venv")
+        # Its pip refuses a wheel that needs what is not there, or another version.
         install = [str(user.python), "-m", "pip", "install", "--quiet", "--no-index"]
         install += ["--no-compile", "--disable-pip-version-check"]
-        install += ["--find-links", str(wheels.parent)]
-        done = user.run(*install, str(wheels), cwd=place, PYTHONPATH=str(place / "installer"))
+        done = user.run(*install, str(wheel), cwd=place, PYTHONPATH=str(place / "installer"))
         assert done.returncode == 0, done.stdout + done.stderr
         yield user
     finally:
         shutil.rmtree(above)
 
 
-def wheelhouse(folder: Path) -> Path:
-    """Wheels of the harness and of all that it needs, as set-up has pinned them; the harness's."""
+def made_wheel(folder: Path) -> Path:
+    """The harness's wheel, made of this checkout."""
     subprocess.run([*WHEEL, "--no-deps", "--wheel-dir", str(folder), str(ROOT)], check=True)
-    own = next(folder.glob("*.whl"))
-    pins = folder / "pins.txt"
-    here = {each.metadata["Name"]: each.version for each in metadata.distributions()}
-    here.pop("kafka-harness", None)
-    pins.write_text("".join(f"{name}=={version}\n" for name, version in here.items()))
-    resolve = [*WHEEL, "--wheel-dir", str(folder), "--constraint", str(pins), str(own)]
-    subprocess.run(resolve, check=True)
-    return own
+    return next(folder.glob("*.whl"))
+
+
+def copy_what_it_needs(wheel: Path, packages: Path) -> None:
+    """Every file that set-up has installed into site-packages of what the wheel asks for."""
+    (described,) = metadata.distributions(path=[str(wheel)])
+    for name in asked_for(described) - {canonicalize_name(described.name)}:
+        found = metadata.distribution(name)
+        for file in found.files or ():
+            if ".." not in file.parts and "__pycache__" not in file.parts:
+                to = packages / file
+                to.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(str(found.locate_file(file)), to)
+
+
+def asked_for(one: metadata.Distribution, extras: Set[str] = frozenset()) -> set[str]:
+    """The names of a distribution and of all that it needs with these extras, directly or not."""
+    found: set[str] = {canonicalize_name(one.name)}
+    for each in map(Requirement, one.requires or ()):
+        if each.marker is None or any(each.marker.evaluate({"extra": e}) for e in ("", *extras)):
+            found |= asked_for(metadata.distribution(each.name), each.extras)
+    return found
 
 
 def test_set_up_brings_what_is_missing_and_a_second_one_nothing(installed: Installation) -> None:
