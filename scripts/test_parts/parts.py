@@ -2,6 +2,7 @@
 
 The parts without a cluster run side by side, and after them those on clusters, one after the
 other: a failover beside other tests is as slow as these are. The Kubernetes lab is built meanwhile.
+Only the store's runs beside another one: it fails over nothing, and measures no time.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ class Part:
     paths: tuple[str, ...] = ()  # none: no tests, a program
     program: tuple[str, ...] = PYTEST  # with its options
     live: bool = False  # on real clusters: a busy host can fail one
+    beside: str = ""  # of those the one that it may run at the same time as
 
 
 def _without_cluster(name: str, marks: str, workers: int = 1) -> Part:
@@ -42,19 +44,18 @@ PARTS = (
     _without_cluster("stories", "stories"),  # a second worker would check the same in its own jobs
     _without_cluster("checker", f"({JVM}) and not stories", workers=2),
     Part(name="local", paths=("tests/live/local",), program=LIVE, live=True),
-    Part(
-        name="store-external",
-        paths=("tests/live/remote", "tests/live/external"),
-        program=LIVE,
-        live=True,
-    ),
+    Part(name="external", paths=("tests/live/external",), program=LIVE, live=True),
     Part(name="docker", paths=("tests/live/docker",), program=LIVE, live=True),
     PODS,
+    Part(name="store", paths=("tests/live/remote",), program=LIVE, live=True, beside=PODS.name),
 )
 LAB = Part(name="lab", program=(sys.executable, "-B", "tests/support/labs/kubernetes_lab.py"))
 
 
 def phases(parts: Sequence[Part]) -> list[list[Part]]:
     """The parts in the order in which they run; those of one phase run at the same time."""
-    together = [part for part in parts if not part.live]
-    return [phase for phase in [together, *([part] for part in parts if part.live)] if phase]
+    names = {part.name for part in parts}
+    first = [part for part in parts if not part.live]
+    alone = [part for part in parts if part.live and part.beside not in names]
+    after = [[one, *(part for part in parts if part.beside == one.name)] for one in alone]
+    return [phase for phase in (first, *after) if phase]

@@ -34,13 +34,21 @@ def _pace() -> None:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv(MARK, uuid.uuid4().hex)
+def _no_trace_is_left() -> Iterator[None]:
     before = traces()
+    yield
+    assert_nothing_left(sorted((traces() - before).elements()))
+
+
+@pytest.fixture(autouse=True)
+def _no_process_is_left(
+    monkeypatch: pytest.MonkeyPatch,
+    _no_trace_is_left: None,  # looked for when no process is left to take it away
+) -> Iterator[None]:
+    monkeypatch.setenv(MARK, uuid.uuid4().hex)
     yield
     _, alive = psutil.wait_procs(living(), timeout=bound_s(10))
     assert_nothing_left(alive)
-    assert_nothing_left(sorted((traces() - before).elements()))
 
 
 @pytest.fixture

@@ -43,6 +43,9 @@ SETTINGS = {
     "spark.executor.extraJavaOptions": QUICK,
     "spark.driver.extraJavaOptions": QUICK,
     "spark.ui.enabled": "false",
+    # Few rows: 200 parts of each shuffle, and code made for each stage, cost more than they save.
+    "spark.sql.shuffle.partitions": "4",
+    "spark.sql.codegen.wholeStage": "false",
 }
 MS = 10**6
 STORY = TwoTables(
