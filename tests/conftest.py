@@ -142,6 +142,15 @@ def run_folder(request: pytest.FixtureRequest, stories: CheckedStories) -> Path:
     return stories.of(request.node.nodeid)[1]
 
 
+@pytest.fixture(scope="session")
+def golden_runs(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of all golden runs, checked as anybody checks them; who asks of them changes none."""
+    from tests.baseline.golden_reports import check_golden_runs  # noqa: PLC0415  as above
+
+    check_golden_runs(folder := tmp_path_factory.mktemp("golden"))
+    return folder
+
+
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Starter]:
     """Starts workers of one run, and ends those that are left."""

@@ -17,6 +17,7 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -43,7 +44,6 @@ from analysis.stories.tell import tell
 from harness.model.runs.report import Report
 
 Row = dict[str, Any]
-_NO_EVIDENCE = schema.arrow(schema.EVIDENCE).empty_table()
 _ORDER = ("time_ns", "value", "partition", "offset")  # of examples, however they were written
 # The timeline's columns by the counts that they show.
 _TIMELINE = {"acks": "acked", "fails": "failed", "infos": "indeterminate", "reads": "deliveries"}
@@ -172,6 +172,15 @@ def unfinished(run: Run) -> Path:
     return run.path / f".analysis-{unique()}"
 
 
+@cache
+def _no_evidence() -> bytes:
+    """A file without rows, for each anomaly that was not found: made once, since there are dozens
+    a run."""
+    made = pa.BufferOutputStream()
+    pq.write_table(schema.arrow(schema.EVIDENCE).empty_table(), made)
+    return bytes(made.getvalue())
+
+
 def publish_tables(run: Run, results: Results, report: Report) -> None:
     """Replace the run's `analysis` folder."""
     fresh = unfinished(run)
@@ -183,7 +192,7 @@ def publish_tables(run: Run, results: Results, report: Report) -> None:
         for number, part in enumerate(parts):
             shutil.move(part, folder / f"part-{number:05d}.parquet")
         if not parts:
-            pq.write_table(_NO_EVIDENCE, folder / "part-00000.parquet")
+            (folder / "part-00000.parquet").write_bytes(_no_evidence())
     windows = [window.written() for window in report.windows]
     _write_small(fresh / "windows.parquet", schema.WINDOWS, run.run_id, windows)
     _write_small(fresh / "timeline.parquet", schema.TIMELINE, run.run_id, results.timeline)

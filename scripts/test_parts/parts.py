@@ -33,16 +33,18 @@ class Part:
     beside: str = ""  # of those the one that it may run at the same time as
 
 
-def _without_cluster(name: str, marks: str, workers: int = 1) -> Part:
-    return Part(name=name, paths=HOUSE, program=(*PYTEST, "-m", marks, f"-n{workers}", *REPLACED))
+def _without_cluster(name: str, marks: str) -> Part:
+    """One worker: a second would import every test again and start a JVM of its own, in which what
+    tests share is made again."""
+    return Part(name=name, paths=HOUSE, program=(*PYTEST, "-m", marks, "-n1", *REPLACED))
 
 
 PODS = Part(name="pods", paths=("tests/live/kubernetes",), program=LIVE, live=True)
 PARTS = (
     Part(name="lint", program=("make", "lint")),
     _without_cluster("unit", f"not ({JVM})"),
-    _without_cluster("stories", "stories"),  # a second worker would check the same in its own jobs
-    _without_cluster("checker", f"({JVM}) and not stories", workers=2),
+    _without_cluster("stories", "stories"),
+    _without_cluster("checker", f"({JVM}) and not stories"),
     Part(name="local", paths=("tests/live/local",), program=LIVE, live=True),
     Part(name="external", paths=("tests/live/external",), program=LIVE, live=True),
     Part(name="docker", paths=("tests/live/docker",), program=LIVE, live=True),

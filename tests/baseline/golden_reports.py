@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import tempfile
 from pathlib import Path
 
 from analysis.job.job import check
@@ -18,15 +17,15 @@ def golden_names() -> list[str]:
     return sorted(f"golden/{path.name}.json" for path in GOLDEN_RUNS.iterdir() if path.is_dir())
 
 
-def golden_texts() -> dict[str, str]:
-    """The report of each golden run, by the file that keeps it."""
-    with tempfile.TemporaryDirectory() as folder:
-        paths = {
-            name: shutil.copytree(GOLDEN_RUNS / Path(name).stem, Path(folder) / Path(name).stem)
-            for name in golden_names()
-        }
-        check(list(paths.values()))
-        return {name: lasting(path / "report.json") for name, path in paths.items()}
+def check_golden_runs(folder: Path) -> None:
+    """Copy the golden runs into a folder, and check them there."""
+    names = [Path(name).stem for name in golden_names()]
+    check([shutil.copytree(GOLDEN_RUNS / name, folder / name) for name in names])
+
+
+def golden_texts(folder: Path) -> dict[str, str]:
+    """The report of each golden run that was checked there, by the file that keeps it."""
+    return {name: lasting(folder / Path(name).stem / "report.json") for name in golden_names()}
 
 
 def lasting(report: Path) -> str:

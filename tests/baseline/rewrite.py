@@ -20,12 +20,14 @@ It cannot see the report's page, nor what Spark finds in histories other than th
 from __future__ import annotations
 
 import sys
+import tempfile
+from pathlib import Path
 
 from harness.checkout import ROOT
 
 sys.path.insert(0, str(ROOT))  # so that this file can be run as well as imported
 
-from tests.baseline.golden_reports import golden_texts
+from tests.baseline.golden_reports import check_golden_runs, golden_texts
 from tests.baseline.promises_text import promises_text
 from tests.baseline.sentences_text import sentences_text
 
@@ -34,7 +36,10 @@ HERE = ROOT / "tests" / "baseline"
 
 def main() -> None:
     """Write every file anew, and remove those of golden runs that are no more."""
-    texts = {"promises.txt": promises_text(), "sentences.txt": sentences_text()} | golden_texts()
+    with tempfile.TemporaryDirectory() as folder:
+        check_golden_runs(Path(folder))
+        golden = golden_texts(Path(folder))
+    texts = {"promises.txt": promises_text(), "sentences.txt": sentences_text()} | golden
     for old in HERE.glob("golden/*.json"):
         old.unlink()
     for name, text in texts.items():

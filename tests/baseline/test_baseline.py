@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 from itertools import islice
+from pathlib import Path
 
 import pytest
 
@@ -21,11 +22,6 @@ from tests.baseline.sentences_text import sentences_text
 SHOWN = 20  # lines of a difference
 
 
-@pytest.fixture(scope="module")
-def golden(spark) -> dict[str, str]:
-    return golden_texts()
-
-
 def test_the_promises_of_every_verb_at_every_target_stay() -> None:
     _same("promises.txt", promises_text())
 
@@ -35,8 +31,8 @@ def test_the_sentences_stay() -> None:
 
 
 @pytest.mark.parametrize("name", golden_names())
-def test_the_report_of_a_golden_run_stays(golden: dict[str, str], name: str) -> None:
-    _same(name, golden[name])
+def test_the_report_of_a_golden_run_stays(golden_runs: Path, name: str) -> None:
+    _same(name, golden_texts(golden_runs)[name])
 
 
 def test_there_is_no_report_of_a_golden_run_that_is_no_more() -> None:

@@ -40,7 +40,7 @@ NODES = {
     for name, role in (("zk", "zookeeper"), ("kafka", "broker"))
     for number in (1, 2, 3)
 }
-JOB = 230  # stories: a job costs some seconds, however few, and a test waits for all of its job
+JOB = 400  # stories: a job costs some seconds, however few, and a test waits for all of its job
 
 Reported = tuple[dict[str, Any], Path]  # the report and the run's folder
 

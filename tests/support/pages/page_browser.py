@@ -69,9 +69,13 @@ class Screen:
             mobile=phone,
         )
         self.tell("Emulation.setTouchEmulationEnabled", enabled=phone)
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.tell("Emulation.setEmulatedMedia", features=[scheme])
+        self.paper("dark" if dark else "light")
         self.browser.get(page.as_uri())
+
+    def paper(self, scheme: str) -> None:
+        """What the reader prefers: dark or light."""
+        feature = {"name": "prefers-color-scheme", "value": scheme}
+        self.tell("Emulation.setEmulatedMedia", features=[feature])
 
     def tell(self, command: str, **arguments: Any) -> Any:
         return self.browser.execute_cdp_cmd(command, arguments)

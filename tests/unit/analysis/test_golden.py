@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
 from harness.checkout import ROOT
-from tests.support.story_runs import checked
 
 GOLDEN = ROOT / "tests" / "golden"
 KNOWN: dict[str, dict[str, Any]] = {
@@ -39,10 +37,8 @@ CAUSES: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="module")
-def reports(spark, tmp_path_factory) -> dict[str, dict[str, Any]]:
-    folder = tmp_path_factory.mktemp("golden")
-    paths = [shutil.copytree(GOLDEN / name, folder / name) for name in KNOWN]
-    return dict(zip(KNOWN, checked(paths), strict=True))
+def reports(golden_runs) -> dict[str, dict[str, Any]]:
+    return {name: json.loads((golden_runs / name / "report.json").read_text()) for name in KNOWN}
 
 
 @pytest.mark.parametrize("name", KNOWN)

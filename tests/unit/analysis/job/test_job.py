@@ -313,9 +313,7 @@ with session() as spark:
 
 
 @pytest.mark.jvm
-@pytest.mark.parametrize("end", ["in order", "SIGKILL"])
-def test_the_jvm_ends_with_its_parent_and_leaves_nothing(tmp_path: Path, end: str) -> None:
-    """Whether the parent ends in order or is killed."""
+def test_the_jvm_of_a_parent_that_is_killed_ends_and_leaves_nothing(tmp_path: Path) -> None:
     parent = subprocess.Popen(
         [sys.executable, "-c", OPEN_A_SESSION],
         stdin=subprocess.PIPE,
@@ -332,8 +330,7 @@ def test_the_jvm_ends_with_its_parent_and_leaves_nothing(tmp_path: Path, end: st
     assert parent.stdin is not None
     assert parent.stdout.readline() == "3\n"
     (jvm,) = psutil.Process(parent.pid).children(recursive=True)
-    if end == "SIGKILL":
-        parent.send_signal(signal.SIGKILL)
+    parent.send_signal(signal.SIGKILL)
     parent.stdin.close()
     parent.wait()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow.dataset as ds
 import pytest
@@ -17,9 +17,6 @@ from analysis.screens.several import screens
 from analysis.stored.stored_run import open_run
 from harness.checkout import ROOT
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 GOLDEN = ROOT / "tests" / "golden"
 NAMES = sorted(each.name for each in GOLDEN.iterdir() if each.is_dir())
 MADE = ("report.json", "report.html", "junit.xml")
@@ -27,17 +24,15 @@ Folders = tuple[Path, Path]
 
 
 @pytest.fixture(scope="module")
-def both(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Folders:
+def both(golden_runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Folders:
     """The folders of the same runs, checked both ways."""
-    folders = tmp_path_factory.mktemp("screened"), tmp_path_factory.mktemp("plain")
-    for folder in folders:
-        for name in NAMES:
-            shutil.copytree(GOLDEN / name, folder / name)
-    check([folders[0] / name for name in NAMES], started=spark)
+    plain = tmp_path_factory.mktemp("plain")
+    for name in NAMES:
+        shutil.copytree(GOLDEN / name, plain / name)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(job, "screens", lambda *_: None)
-        check([folders[1] / name for name in NAMES], started=spark)
-    return folders
+        check([plain / name for name in NAMES])
+    return golden_runs, plain
 
 
 @pytest.mark.parametrize("name", NAMES)

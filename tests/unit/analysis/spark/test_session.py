@@ -16,59 +16,47 @@ from analysis.spark.jvm import BIG
 from analysis.spark.session import session
 from harness.checkout import ROOT
 
-OF_A_MASTER = """
+ASKED_FOR_NOTHING_KNOWN = """
+import contextlib, psutil, sys
+from pathlib import Path
+from pyspark.errors import AnalysisException
 from analysis.spark.session import session
+def ask(spark):
+    for query in ("select nosuch(1)", "select * from nosuch"):
+        with contextlib.suppress(AnalysisException):
+            spark.sql(query)
+"""
+OF_A_MASTER = """
 with session(master="local[1]") as spark:
     jvm = spark.sparkContext._gateway.proc
     assert jvm.poll() is None
+    ask(spark)
 assert jvm.poll() is not None
 """
-
-
-@pytest.mark.jvm
-def test_the_jvm_that_pyspark_started_for_a_master_ends_with_its_session() -> None:
-    """It would idle for as long as we live."""
-    subprocess.run([sys.executable, "-c", OF_A_MASTER], check=True, cwd=ROOT)
-
-
-@pytest.mark.jvm
-def test_what_spark_needs_for_a_while_is_in_the_run_s_folder_and_removed(tmp_path: Path) -> None:
-    code = f"""
-from pathlib import Path
-from analysis.spark.session import session
-run = Path({str(tmp_path)!r})
+IN_A_RUN = """
+run = Path(sys.argv[1])
 with session(scratch=run) as spark:
+    [jvm] = psutil.Process().children()
+    ask(spark)
     [folder] = run.iterdir()
     assert folder.name.startswith(".spark-")
     assert any(folder.iterdir())
     (folder / "left by one that was killed").touch()
 assert not list(run.iterdir())
-"""
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
-
-
-ASKED_FOR_NOTHING_KNOWN = """
-import contextlib, tempfile
-from pathlib import Path
-from pyspark.errors import AnalysisException
-from analysis.spark.session import session
-with session({master}) as spark:
-    for query in ("select nosuch(1)", "select * from nosuch"):
-        with contextlib.suppress(AnalysisException):
-            spark.sql(query)
+assert not jvm.is_running()
 """
 
 
 @pytest.mark.jvm
-@pytest.mark.parametrize("master", [None, "local[1]"])
-def test_no_warehouse_is_left_where_the_user_is_nor_among_temporary_files(
-    tmp_path: Path, master: str | None
-) -> None:
-    here, temporary = tmp_path / "here", tmp_path / "temporary"
-    here.mkdir()
-    temporary.mkdir()
+@pytest.mark.parametrize("code", [OF_A_MASTER, IN_A_RUN], ids=["of a master", "in a run"])
+def test_a_session_ends_its_jvm_and_leaves_nothing(tmp_path: Path, code: str) -> None:
+    """The JVM that PySpark starts for a master would idle for as long as we live; what Spark needs
+    for a while is in the run's folder; no warehouse is left where the user is."""
+    here, temporary, run = (tmp_path / name for name in ("here", "temporary", "run"))
+    for folder in (here, temporary, run):
+        folder.mkdir()
     subprocess.run(
-        [sys.executable, "-c", ASKED_FOR_NOTHING_KNOWN.format(master=repr(master))],
+        [sys.executable, "-c", ASKED_FOR_NOTHING_KNOWN + code, str(run)],
         check=True,
         cwd=here,
         env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(temporary)},

@@ -4,6 +4,7 @@ the same as of the same history in lines."""
 from __future__ import annotations
 
 import random
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -150,13 +151,12 @@ STORIES: dict[str, tuple[TwoTables, dict[str, int]]] = {
 }
 # Those that the job is asked as well: each takes seconds.
 BY_JOB = (
-    "all sorts",
     "the same, and no times",
     "a read that got to the end of one partition by its signs, and not of the other",
     "values that are not told",
-    "read, and gone at the end",
     "acks=0",
 )
+BESIDE = ("all sorts", "read, and gone at the end")  # these are asked beside a random history
 SEEDS = range(2)
 
 
@@ -208,6 +208,24 @@ def _ns(ms: int) -> int:
     return (foreign_lines.ZERO_MS + ms) * MS
 
 
+def everything() -> TwoTables:
+    """A random history, and after it all sorts and what was read and is gone, each with values,
+    processes and partitions of its own."""
+    told = random_history(SEEDS[0])[0]
+    sends, reads = [*told.sends], [*told.reads]
+    for number, name in enumerate(BESIDE, 1):
+        story, first = STORIES[name][0], foreign_lines.ZERO_MS + 10_000 * number
+        sends += timed([_apart(row, number, f"p-{number}") for row in story.sends], first)
+        finals = [_apart({"f": "final-read", **row}, number, "c") for row in story.reads]
+        reads += timed(finals, first + 5_000)
+    return TwoTables(sends=sends, reads=reads, complete=True, about=SAFE)
+
+
+def _apart(row: Row, number: int, process: str) -> Row:
+    partition = None if row["partition"] is None else 10 * number + row["partition"]
+    return {**row, "value": f"{row['value']} {number}", "partition": partition, "process": process}
+
+
 @pytest.fixture(scope="module")
 def reports(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     """One job for all: each story as tables, each history as tables and as lines."""
@@ -222,6 +240,7 @@ def reports(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, d
         runs[f"lines {seed}"] = foreign_lines.imported_pair(
             folder / f"lines-{seed}", sends, reads, SAFE
         )
+    runs["everything"] = run_of_tables(spark, folder / "everything", everything(), as_csv)
     found = checked([run.path for run in runs.values()])
     return dict(zip(runs, found, strict=True))
 
@@ -261,15 +280,16 @@ def test_tables_and_lines_of_one_history_say_the_same(reports, seed):
     assert of_lines["counts"] == of_tables["counts"]
 
 
-def test_the_one_file_job_says_the_same_of_one_of_these_and_knows_its_texts(
-    spark, tmp_path, reports
-):
-    story = random_history(SEEDS[0])[0]
+def test_the_one_file_job_says_the_same_of_everything_and_knows_its_texts(spark, tmp_path, reports):
+    story, report = everything(), reports["everything"]
 
     found = found_by_job(spark, tmp_path, story, as_csv)
 
-    report = reports[f"tables {SEEDS[0]}"]
+    apart = [reports[name] for name in (f"tables {SEEDS[0]}", *BESIDE)]
+    assert found_counts(found) == sum((Counter(reported_counts(each)) for each in apart), Counter())
     assert reported_counts(report) == found_counts(found)
+    assert report["verdict"] == found.verdict
+    assert report["anomalies"].keys() == found.counts.keys()
     assert report["counts"]["acked_below_log_start"] == found.below_log_start
     acked = {row["value"] for row in story.sends if row["type"] == "ok"}
     lost = acked - {row["value"] for row in story.reads}

@@ -75,6 +75,7 @@ NOT_EMPTY: dict[str, tuple[list[Any], list[Any], About]] = {
     ),
     "reads alone": ([tool_line(1, "startup_complete")], LATER, KNOWN),
 }
+THERE_AND_BACK = ("acks-1-leader-killed", "partition-ap", "leader-stopped")
 READS = [assigned(100, 0), read(110, "a", 0), read(110, "c", 1), read(110, "d", 2), ended(120)]
 
 
@@ -116,8 +117,13 @@ def reports(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, d
         of = About(defaults=client, faults="none")
         runs[f"twice, {client}"] = imported_pair(folder("twice"), told, TWICE, of)
         runs[f"swapped, {client}"] = imported_pair(folder("swapped"), SWAPPED, IN_ORDER, of)
+    for name in THERE_AND_BACK:
+        runs[name], runs[f"{name}, in lines"] = there_and_back(name, folder("recorded"))
     found = checked([run.path for run in runs.values()])
-    return dict(zip(runs, found, strict=True))
+    return {
+        name: {**report, "folder": run.path}
+        for (name, run), report in zip(runs.items(), found, strict=True)
+    }
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -242,18 +248,21 @@ def test_a_topic_that_was_not_empty_and_partitions_of_which_nobody_tells(
 # --- there and back
 
 
-@pytest.mark.parametrize("name", ["acks-1-leader-killed", "partition-ap", "leader-stopped"])
-def test_a_recorded_run_told_in_lines_has_the_same_findings(spark, tmp_path, name):
-    del spark
-    run = Path(shutil.copytree(ROOT / "tests" / "golden" / name, tmp_path / name))
+def there_and_back(name: str, folder: Path) -> tuple[RunFolder, RunFolder]:
+    """A recorded run, and the one that is imported from its lines."""
+    run = Path(shutil.copytree(ROOT / "tests" / "golden" / name, folder / name))
     left_out: Counter[str] = Counter()
-    file = write_lines(tmp_path / "told.jsonl", export_lines.export(run, left_out))
-    back = imported(tmp_path / "results", file, final=["final-read-0"], about=KNOWN)
+    file = write_lines(folder / "told.jsonl", export_lines.export(run, left_out))
+    back = imported(folder / "results", file, final=["final-read-0"], about=KNOWN)
+    return RunFolder(path=run), back
 
-    first, second = checked([run, back.path])
+
+@pytest.mark.parametrize("name", THERE_AND_BACK)
+def test_a_recorded_run_told_in_lines_has_the_same_findings(reports, name):
+    first, second = reports[name], reports[f"{name}, in lines"]
 
     for anomaly in ("lost", "vanished", "duplicate", "unseen", "inconsistent-offset", "phantom"):
-        assert found(run, anomaly) == found(back.path, anomaly), anomaly
+        assert found(first["folder"], anomaly) == found(second["folder"], anomaly), anomaly
     assert first["counts"]["acked"] == second["counts"]["acked"]
     assert first["counts"]["indeterminate_landed"] == second["counts"]["indeterminate_landed"]
 

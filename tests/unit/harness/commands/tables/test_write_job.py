@@ -15,8 +15,9 @@ import pyspark
 import pytest
 from rich.console import Console
 
+from analysis.tables.job import main
 from harness.commands.tables.check_tables import Asked, check_tables
-from harness.commands.tables.write_job import MAIN, modules, write_job
+from harness.commands.tables.write_job import MAIN, known, modules, write_job
 from harness.foreign.about import About
 from harness.foreign.imported_run import ImportRequest
 from harness.model.exit_codes import BAD_ARGUMENTS, INVALID
@@ -129,17 +130,24 @@ def test_it_finds_what_the_check_finds_where_nothing_else_is_installed(tmp_path,
     assert INVALID == code == done.returncode
 
 
-@pytest.mark.jvm
-def test_bad_tables_and_options_have_their_sentence_and_exit_code(tmp_path, alone):
-    write_job(job := tmp_path / "job.py", About())
+def test_bad_tables_have_their_sentence_and_exit_code(spark, monkeypatch, capsys):
+    """Its `main` here, in the session that is there and goes on."""
+    monkeypatch.setattr(type(spark), "stop", lambda _: None)
+    monkeypatch.setattr(type(spark.sparkContext), "setLogLevel", lambda *_: None)
 
-    missing = submit(job, alone, "--sends", "no.csv", "--reads", "no.csv")
-    # What is asked for is read before there is a Spark.
+    code = main(["--sends", "no.csv", "--reads", "no.csv"], known(About()))
+
+    assert BAD_ARGUMENTS == code
+    assert "error: no.csv: there is no such file or folder\n" == capsys.readouterr().err
+
+
+def test_bad_options_have_their_sentence_and_exit_code_before_there_is_a_spark(tmp_path, alone):
+    write_job(job := tmp_path / "job.py", About())
     python = [alone["PYSPARK_PYTHON"], str(job), "--sends", "no.csv"]
+
     wrong = subprocess.run(python, env=alone, cwd="/", capture_output=True, text=True, check=False)
 
-    assert BAD_ARGUMENTS == missing.returncode == wrong.returncode
-    assert "error: no.csv: there is no such file or folder" in missing.stdout + missing.stderr
+    assert BAD_ARGUMENTS == wrong.returncode
     assert "error: the following arguments are required: --reads" in wrong.stdout + wrong.stderr
 
 
