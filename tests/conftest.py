@@ -14,7 +14,7 @@ import faulthandler
 import os
 import sys
 from collections.abc import Generator, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 
 FIXTURES_S = 3600  # to set up, or to tear down, all that a test shares with others
+# Of the JVM that lives for hundreds of tests: as one for a single check it would spend a fifth of
+# its time on keeping its heap small and on making room for compiled code.
+LONG_LIVED = "-Xms1g -XX:ReservedCodeCacheSize=192m"
 STDERR = pytest.StashKey[int]()
 marks: set[str] = set()  # of the test that runs now
 
@@ -113,7 +116,10 @@ def spark() -> Iterator[SparkSession]:
     """The one Spark session; starting it costs more than all checks together."""
     from analysis.spark.session import session  # noqa: PLC0415  most tests need no Spark
 
-    with session(operations=0) as active:
+    with ExitStack() as stack:
+        with pytest.MonkeyPatch.context() as started:
+            started.setenv("JAVA_TOOL_OPTIONS", LONG_LIVED)
+            active = stack.enter_context(session(operations=0))
         yield active
 
 
@@ -144,7 +150,7 @@ def run_folder(request: pytest.FixtureRequest, stories: CheckedStories) -> Path:
 
 @pytest.fixture(scope="session")
 def golden_runs(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of all golden runs, checked as anybody checks them; who asks of them changes none."""
+    """All golden runs in a folder, checked as anybody checks them. No test changes them."""
     from tests.baseline.golden_reports import check_golden_runs  # noqa: PLC0415  as above
 
     check_golden_runs(folder := tmp_path_factory.mktemp("golden"))

@@ -48,20 +48,19 @@ def refused(uri: str, spark: SparkSession, kind: type[Exception] = job.CheckErro
     return sentence
 
 
-def test_a_run_in_a_store_has_the_report_of_its_folder(spark, uri, tmp_path):
+def test_a_run_in_a_store_has_the_report_of_its_folder(spark, uri, tmp_path, golden_runs):
     """What another check made there is replaced."""
-    shutil.copytree(GOLDEN, tmp_path / "same")
     before = {each.name for each in (tmp_path / "run").iterdir()}
     odd = tmp_path / "run" / "analysis" / "of-another-release.parquet"
     odd.mkdir(parents=True)
     (tmp_path / "run" / "report.json").write_text("old")
     [there] = checked([f"{uri}/"], started=spark)
-    [here] = checked([tmp_path / "same"], started=spark)
 
     assert not odd.exists()
-    assert here == there == json.loads((tmp_path / "run" / "report.json").read_text())
-    for name in ("report.html", "junit.xml"):
-        assert (tmp_path / "same" / name).read_text() == (tmp_path / "run" / name).read_text()
+    assert there == json.loads((tmp_path / "run" / "report.json").read_text())
+    for name in ("report.json", "report.html", "junit.xml"):
+        here = golden_runs / GOLDEN.name / name
+        assert here.read_text() == (tmp_path / "run" / name).read_text()
     left = {each.name for each in (tmp_path / "run").iterdir() if not each.name.endswith(".crc")}
     assert left == before | MADE
 

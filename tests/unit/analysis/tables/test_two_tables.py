@@ -121,14 +121,15 @@ STORIES: dict[str, tuple[TwoTables, dict[str, int]]] = {
     ),
     "read, and gone at the end": (
         TwoTables(
-            sends=[*WHOLE, MAYBE],
+            sends=timed([*WHOLE, MAYBE], 10),
             reads=[
-                *(at_the_end(*each) for each in (("a", 0), ("b", 1), ("c", 2))),
-                was_read("m", 3, f="read"),
+                *timed([at_the_end(*each) for each in (("a", 0), ("b", 1), ("c", 2))], 100),
+                was_read("m", 3, f="read", end_ns=90 * MS),
             ],
             complete=True,
+            about=SAFE,
         ),
-        {"vanished": 1},
+        {"vanished": 1, "hole": 1},
     ),
     "acks=0": (
         TwoTables(
