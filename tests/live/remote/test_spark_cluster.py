@@ -43,9 +43,7 @@ SETTINGS = {
     "spark.executor.extraJavaOptions": QUICK,
     "spark.driver.extraJavaOptions": QUICK,
     "spark.ui.enabled": "false",
-    # Few rows: 200 parts of each shuffle, and code made for each stage, cost more than they save.
-    "spark.sql.shuffle.partitions": "4",
-    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.shuffle.partitions": "4",  # 200 parts of few rows cost more than they save
 }
 MS = 10**6
 STORY = TwoTables(
