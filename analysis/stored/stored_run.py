@@ -257,9 +257,15 @@ def is_dense(run: Run) -> bool:
 
 def is_compacted(run: Run) -> bool:
     """Whether the log is compacted, at one time or another."""
-    effects = [step.get("effects") or {} for step in run.plan]
+    return ever_compacts(topic_settings(run))
+
+
+def topic_settings(run: Run) -> list[dict[str, Any]]:
+    """The topic's settings over its brokers': as they were at first, and after what each step may
+    have changed."""
     in_force = {**run.node_settings["server"], **run.scenario["topic"]["config"]}
-    return ever_compacts(in_force, (each.get("topic_settings") or {} for each in effects))
+    effects = (step.get("effects") or {} for step in run.plan)
+    return [in_force, *({**in_force, **(each.get("topic_settings") or {})} for each in effects)]
 
 
 def final_ends(run: Run) -> list[FinalEnd]:

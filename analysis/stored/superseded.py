@@ -25,8 +25,8 @@ A record's key, and whether it is a tombstone, are drawn by its value and the ru
 (harness.history.record_format); with a key for each record, or without keys, nothing is superseded.
 
 Cannot see: a tombstone that was lost together with all values of its key; whether the cleaner had
-come so far. A superseded record that was lost in the part of
-the log that is not compacted yet, its last segment at least, is not found.
+come so far. A superseded record that was lost in the part of the log that is not compacted yet, its
+last segment at least, is not found.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ import numpy.typing as npt
 
 from analysis.stored.batches import NONE, Batch, Mask, batches
 from analysis.stored.columns import Numbers
-from analysis.stored.stored_run import Run, final_ends, is_compacted, read_ended
+from analysis.stored.stored_run import Run, final_ends, is_compacted, read_ended, topic_settings
 from harness.history.record_format import drawn, is_tombstone, zipf_ends
 from harness.model.sections.log_segments import delete_retention_ms
 
@@ -48,8 +48,6 @@ _SIGHTING = np.dtype(
         *((name, np.bool_) for name in ("sent", "failed", "final")),
     ]
 )
-_NONE_SEEN = np.zeros(0, dtype=_SIGHTING)
-
 Sightings = npt.NDArray[Any]  # of _SIGHTING; offset NONE: not known
 
 
@@ -58,9 +56,8 @@ def superseded(run: Run) -> list[int]:
     keys = run.scenario["workload"].get("keys")
     if not isinstance(keys, int) or not is_compacted(run):
         return []
-    batches_ = [_sightings(batch) for file in run.tables for batch in batches(file)]
-    if not (seen := np.concatenate(batches_) if batches_ else _NONE_SEEN).size:
-        return []
+    parts = [_sightings(batch) for file in run.tables for batch in batches(file)]
+    seen = np.concatenate([np.zeros(0, dtype=_SIGHTING), *parts])
     seen = seen[~np.isin(seen["value"], seen["value"][seen["failed"]])]
     if not seen.size:
         return []
@@ -75,7 +72,7 @@ def superseded(run: Run) -> list[int]:
 def _gone_tombstones(run: Run, seen: Sightings, log: Numbers, behind: Numbers) -> Numbers:
     """The tombstones that need not be there, though no other record supersedes them."""
     if not (share := run.scenario["workload"].get("tombstones", 0.0)):
-        return behind
+        return np.zeros(0, dtype=np.int64)
     deletes = is_tombstone(seen["value"].astype(np.uint64), run.record["seed"], share)
     kept_ns, ended = _kept_ns(run), read_ended(run)
     whole = [end["partition"] for end in final_ends(run) if end["complete"]]
@@ -90,12 +87,9 @@ def _gone_tombstones(run: Run, seen: Sightings, log: Numbers, behind: Numbers) -
 
 def _kept_ns(run: Run) -> float:
     """How long a tombstone stays for certain."""
-    effects = [step.get("effects") or {} for step in run.plan]
-    if any(each.get("skews_clock_s") for each in effects):
+    if any((step.get("effects") or {}).get("skews_clock_s") for step in run.plan):
         return 0
-    in_force = {**run.node_settings["server"], **run.scenario["topic"]["config"]}
-    changes = ({}, *(each.get("topic_settings") or {} for each in effects))
-    return min(delete_retention_ms({**in_force, **change}) for change in changes) * 1e6
+    return min(map(delete_retention_ms, topic_settings(run))) * 1e6
 
 
 def _behind_another(value: Numbers, log: Numbers, offset: Numbers) -> Numbers:

@@ -44,7 +44,7 @@ from itertools import groupby
 
 from analysis.measures.work_done import STILL_NS, Work
 from analysis.stored.settings import Settings
-from analysis.stored.stored_run import Run, final_ends
+from analysis.stored.stored_run import Run, final_ends, topic_settings
 from analysis.verdict.own_time import Stretch, free_ns, line_of, silenced, taken
 from harness.history.tables import partitions_named
 from harness.model.sections.log_segments import (
@@ -150,16 +150,10 @@ def _sent_bytes(run: Run, work: Work, partition: int) -> float:
 def may_delete(run: Run, log_bytes: float = math.inf) -> bool:
     """Whether the configuration lets records of a log of at most so many bytes be deleted while the
     run goes on."""
-    effects = [step.get("effects") or {} for step in run.plan]
-    settings = [run.node_settings["server"], run.scenario["topic"]["config"]]
-    settings += [each.get("topic_settings") or {} for each in effects]
     times = [phase[key] for phase in run.record.get("phases") or [] for key in _PHASE]
     times += [run.load_start_ns, run.load_end_ns]
     lasted_ms = (max(times) - min(times)) / 1e6
-    return any(
-        _deletes({**settings[0], **settings[1], **changed}, lasted_ms, log_bytes)
-        for changed in settings
-    )
+    return any(_deletes(each, lasted_ms, log_bytes) for each in topic_settings(run))
 
 
 _PHASE = ("start_ns", "end_ns")

@@ -9,7 +9,7 @@ from typing import Any
 from harness.cluster.admin.admin import Admin
 from harness.cluster.capabilities import Cluster, Restarts
 from harness.cluster.nodes import ClusterError, brokers
-from harness.cluster.view.state import ClusterView
+from harness.cluster.view.state import BLIND, ClusterView
 from harness.model.runs.run_folder import RunFolder
 from harness.model.runs.run_record import RunRecord
 from harness.model.scenario import Scenario
@@ -71,7 +71,8 @@ class Running:
         def whole() -> bool:
             if self.view.recovered(replicas):
                 return True
-            _refuse_if_none_runs(self.cluster)
+            if _none_runs(self.cluster, self.view):
+                raise ClusterError("every broker has ended by itself")
             return False
 
         try:
@@ -81,9 +82,14 @@ class Running:
             raise WaitTimeout(f"{error}{short and f': {short}'}") from None
 
 
-def _refuse_if_none_runs(cluster: Cluster) -> None:
-    """Raises ClusterError where no broker runs, and nobody starts one again."""
+def _none_runs(cluster: Cluster, view: ClusterView) -> bool:
+    """Whether no broker has a process, and nobody starts one again. Processes are asked for only
+    where no broker is known to live: in containers and pods that takes a command each."""
     if not isinstance(cluster, Restarts):
-        return
-    if all(cluster.state(node).pid is None for node in brokers(cluster.nodes)):
-        raise ClusterError("every broker has ended by itself")
+        return False
+    try:
+        return not view.live_brokers() and all(
+            cluster.state(node).pid is None for node in brokers(cluster.nodes)
+        )
+    except (*BLIND, ClusterError):
+        return False  # nobody could be asked

@@ -97,22 +97,26 @@ class Sender:
         key, transaction = self._key_of and self._key_of(value), self._recorder.transaction
         record = payload.of(value, intended_ns, transaction, self._length_of(value), key)
         report = partial(self._report, operation)
-        produce = partial(self._produce, self._topic, record, key, partition, report)
-        if self._tombstones and is_tombstone(value, self._seed, self._tombstones):
-            produce = partial(self._tombstone, partition, key, record, report)
+        deletes = self._tombstones and is_tombstone(value, self._seed, self._tombstones)
+        produce = self._produce_tombstone if deletes else self._produce
         try:
-            produce()
+            produce(self._topic, record, key, partition, report)
         except BufferError:
-            self._on_full(operation, produce)
+            self._on_full(operation, partial(produce, self._topic, record, key, partition, report))
         except KafkaException as error:
             self._on_refusal(operation, error.args[0])
         return value
 
-    def _tombstone(
-        self, partition: int, key: bytes | None, record: bytes, report: DeliveryReport
+    def _produce_tombstone(
+        self,
+        topic: str,
+        record: bytes,
+        key: bytes | None,
+        partition: int,
+        report: DeliveryReport,
     ) -> None:
         headers: list[tuple[str, str | bytes | None]] = [(TOMBSTONE, record)]
-        self._produce(self._topic, None, key, partition, report, headers=headers)
+        self._produce(topic, None, key, partition, report, headers=headers)
 
     def _on_full(self, operation: int, produce: Callable[[], None]) -> None:
         """The queue was full: wait for room, or let the send fail."""

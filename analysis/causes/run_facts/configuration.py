@@ -110,7 +110,7 @@ def facts_of(
         uncommitted=consumer.get("isolation.level") == "read_uncommitted",
         follower_reads=_read_from_followers(work, server),
         tombstones=bool(work.get("tombstones")),
-        compacted=ever_compacts(in_force, changed),
+        compacted=ever_compacts({**in_force, **change} for change in ({}, *changed)),
     )
 
 

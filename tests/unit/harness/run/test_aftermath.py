@@ -125,7 +125,7 @@ def test_a_cluster_whose_brokers_have_all_ended_is_not_waited_for(tmp_path: Path
     cluster = Small()
     cluster.pids |= dict.fromkeys(BROKERS)
     with pytest.raises(ClusterError, match="every broker has ended by itself"):
-        await_recovery(running(tmp_path, cluster=cluster, view=Looks(None)))
+        await_recovery(running(tmp_path, cluster=cluster, view=Looks(((LEADERLESS, FULL), ()))))
 
 
 @pytest.mark.parametrize(
