@@ -26,7 +26,7 @@ from analysis.checks import (
     staleness,
 )
 from analysis.checks.anomaly import Anomaly
-from analysis.checks.groups import commits, handling, outputs, owners
+from analysis.checks.groups import commits, handling, outputs, owners, programs
 from analysis.checks.promise import Promise
 from analysis.checks.replicas import backwards, divergence, metadata, watermarks
 from analysis.checks.transactions import atomicity, circular_flow
@@ -55,6 +55,8 @@ ANOMALIES: tuple[Anomaly, ...] = (
     handling.REPROCESSED,
     outputs.NO_OUTPUT,
     outputs.TWO_OUTPUTS,
+    programs.STRANGE_OUTPUT,
+    programs.NOT_PASSED,
     commits.COMMIT_BACK,
     commits.ZOMBIE_COMMIT,
     owners.TWO_OWNERS,

@@ -24,6 +24,7 @@ from typer.exceptions import TyperException
 from harness.commands.campaigns.campaign import campaign
 from harness.commands.campaigns.compare import compare
 from harness.commands.check import check
+from harness.commands.fault import fault
 from harness.commands.heal import heal
 from harness.commands.host.prune import prune
 from harness.commands.host.setup import doctor, harness_image, image, setup
@@ -76,7 +77,7 @@ PANELS: Final = {
     "Run and judge": (run, check, campaign, import_),
     "Look at": (scenarios, show, report, index, sql, export, history, docs, compare),
     "Write a scenario": (new, schema),
-    "Clusters": (up, heal),
+    "Clusters": (up, fault, heal),
     "This host": (prune, doctor, setup, image, harness_image),
 }
 for panel, commands in PANELS.items():

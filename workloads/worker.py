@@ -87,7 +87,17 @@ class Spec:
     refusals_stand: bool = False  # nothing in the run changes what brokers refuse
     largest_batch: int = 0  # bytes that the topic takes; 0: not known
     use_added_partitions: bool = False
+    record: str = ""  # the text of each record, or a file of them (workloads/client/texts.py)
+    record_file: str = ""
+    key: str = ""
+    headers: Mapping[str, Any] = field(default_factory=dict)
+    id: str = ""  # of what is read: where it has its input's value; empty: it is no output
     private: bool = False  # further settings come on stdin, and are never written down
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether records are texts of the user's."""
+        return bool(self.record or self.record_file)
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -118,6 +128,7 @@ _JSON_TYPES: Mapping[str, tuple[type, ...]] = {
     "int | str": (int, str),
     "Mapping[str, Any]": (dict,),
     "Sequence[tuple[int, int]]": (list,),
+    "Sequence[str]": (list,),
 }
 
 

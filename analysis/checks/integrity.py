@@ -37,6 +37,7 @@ from analysis.checks.promise import (
     UNCLEAN,
     forbidden,
     permitted,
+    when,
 )
 from analysis.frames.evidence import Rule, by_place
 from analysis.frames.operations import place_of
@@ -75,7 +76,10 @@ CORRUPT = Anomaly(
     meaning="read with a checksum that is wrong: something changed it after it was sent",
     noun="corrupt record",
     headline="{n} {was} read that {is} not as {written}",
-    judged=IN_FORMAT_2,
+    judged=when(
+        "in histories of format 2, of records with a checksum: not of `workload.record`",
+        lambda facts: facts.history_format >= 2 and not facts.texts,
+    ),
     promises=(
         permitted(
             ALTERED,

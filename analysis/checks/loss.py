@@ -61,6 +61,7 @@ from analysis.causes.kinds import (
     UNSETTLED,
 )
 from analysis.checks.anomaly import Anomaly
+from analysis.checks.groups.programs import by_output, vanished_output
 from analysis.checks.promise import (
     ACKS,
     ALTERED,
@@ -244,8 +245,8 @@ LOST = Anomaly(
 )
 VANISHED = Anomaly(
     name="vanished",
-    rules={by_value: vanished},
-    signs=(Sign.STRAY,),
+    rules={by_value: vanished, by_output: vanished_output},
+    signs={by_value: (Sign.STRAY,), by_output: (Sign.OUTPUTS,)},
     meaning="seen by a read, and absent from the complete final read",
     noun="vanished record",
     headline="{n} that consumers had already read {is} gone",

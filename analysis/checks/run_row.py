@@ -20,6 +20,7 @@ from analysis.stored.fact_rows import (
     StateRow,
 )
 from analysis.stored.groups.passed_over import RESET_LATE_NS, passed_over
+from analysis.stored.groups.programs import outputs_of
 from analysis.stored.replica_samples import looks_of
 from analysis.stored.settings import nanoseconds
 from analysis.stored.stored_run import CORRUPT, Run, final_ends, is_dense
@@ -56,6 +57,7 @@ def run_row(run: Run, causes: Sequence[CauseRow] = (), cycles: Cycles | None = N
             for end in final_ends(run)
         ],
         "transforms": run.transforms,
+        "outputs": outputs_of(run),
         "transactional": run.transactional,
         "dirty": run.transactional and run.reads_uncommitted,
         "one_copy": leaves_one_copy(run.scenario["workload"]["producer"]),
@@ -94,16 +96,16 @@ def in_force(run: Run) -> list[FaultRow]:
             "fault": f["fault"],
             "invoke_ns": f["invoke_ns"],
             "end_ns": f["heal_ok_ns"],
-            "explains": not all(_only_reads(name) for name in f["nodes"]),
+            "explains": not all(_only_reads(name, run) for name in f["nodes"]),
         }
         for f in sorted(hit, key=lambda fault: int(fault["invoke_ns"]))
     ]
 
 
-def _only_reads(node: str) -> bool:
-    """Whether it is a worker that sends nothing."""
+def _only_reads(node: str, run: Run) -> bool:
+    """Whether it is a worker that sends no input: one that reads, or a program."""
     kind = kind_named(node)
-    return kind is not None and not kind.sends
+    return node in run.programs if kind is None else not kind.sends
 
 
 def leaders_of(run: Run) -> list[LeaderRow]:

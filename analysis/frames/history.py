@@ -39,6 +39,7 @@ def history_of(
         runs=runs_frame(spark, rows),
         groups=any(run.grouped for run in runs),
         transforms=any(run.transforms for run in runs),
+        outputs=any(row["outputs"] for row in rows),
         outdated=any(row["outdated"] for row in rows),
         shared=any(row["shared"] for row in rows),
         unowned=any(row["unowned"] for row in rows),

@@ -25,6 +25,7 @@ class History:
     runs: DataFrame  # schema.RUNS
     groups: bool = False  # whether any of them has a consumer group
     transforms: bool = False  # whether its members send an output for each input
+    outputs: bool = False  # whether programs of any make outputs
     outdated: bool = False  # whether any member kept an older generation than others were given
     shared: bool = False  # whether any partition had two owners in one generation
     unowned: bool = False  # whether any partition had no owner in a generation that lasted

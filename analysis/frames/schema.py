@@ -194,6 +194,12 @@ UNOWNED = _struct(  # a partition that no member had in a generation that lasted
     from_ns=_LONG,
     until_ns=_LONG,
 )
+OUTPUTS = _struct(  # of programs: analysis.stored.groups.programs
+    least=_INT,  # that each input has
+    most=_INT,  # null: any number
+    complete=_BOOL,  # whether all of them were read
+    passed=ArrayType(_LONG),  # up to where the programs' group got, by partition; null: not told
+)
 RUNS = _struct(
     run_id=_STRING,
     load_start_ns=_LONG,
@@ -204,6 +210,7 @@ RUNS = _struct(
     grouped=_BOOL,  # whether a consumer group shares it
     ends=ArrayType(END),  # what the final read reached, by partition
     transforms=_BOOL,  # whether the group's members send what they make of what they are given
+    outputs=OUTPUTS,  # null: the scenario names none
     transactional=_BOOL,
     dirty=_BOOL,  # and readers, the final read among them, ask for what is not committed
     one_copy=_BOOL,  # a send leaves one record at most: idempotent, or without retries

@@ -36,4 +36,5 @@ class Sign(Enum):
     TORN = auto()  # a transaction is in the final read in part
     UNSTABLE = auto()  # a committed record was read that is not below the last stable offset
     CYCLE = auto()  # transactions read from each other
+    OUTPUTS = auto()  # an input has not as many outputs as it should, or an output no input
     DIFFERS = auto()  # a replica does not hold what the final read has

@@ -31,6 +31,7 @@ from analysis.measures.latency_and_rates import (
     SendErrors,
 )
 from analysis.measures.leadership import Acks, AcksRow
+from analysis.measures.outputs import Answers
 from analysis.measures.windows import WindowRow, Windows
 from analysis.measures.work_done import WorkDone, WorkRow
 from analysis.stored.batches import Batch, batches
@@ -70,8 +71,9 @@ def measured(
     counts, acks, work = Counts(facts), Acks(facts), WorkDone(facts)
     positions, redeliveries, windows = Positions(facts), Redeliveries(operations), Windows(facts)
     errors, after, reached = SendErrors(), AfterFaults(facts), Reached(facts)
+    answers = Answers(facts)
     measures: list[Measure] = [counts, acks, work, positions, redeliveries, windows]
-    measures += [errors, after, reached]
+    measures += [errors, after, reached, answers]
     sent = []
     for file in files:
         for batch in batches(file):
@@ -87,18 +89,19 @@ def measured(
         work=list(work.rows()),
         positions=list(positions.rows()),
         sends=list(drawn(again, _limits(counted))) if counted else [],
-        windows=list(windows.rows(_seen(landings, fates))),
+        windows=[*windows.rows(_seen(landings, answers, fates)), *answers.windows()],
         redeliveries=redeliveries.row(),
-        landings=landings.row(),
+        landings={**landings.row(), **answers.row()},
         errors=errors.rows(),
         after_faults=list(after.rows()),
     )
 
 
-def _seen(landings: Landings, fates: Iterable[Fates]) -> Iterator[Fates]:
+def _seen(landings: Landings, answers: Answers, fates: Iterable[Fates]) -> Iterator[Fates]:
     """Fates, once they are counted."""
     for each in fates:
         landings.see(each)
+        answers.answer(each)
         yield each
 
 

@@ -23,6 +23,7 @@ from analysis.report.found import COUNTED, AnomalyFinding, Found
 from analysis.report.headline import sentence
 from analysis.report.judged import Judged, by_cause, judged_of
 from analysis.report.outcome import cap, outcome, verdict_words
+from analysis.stored.groups.programs import outputs_of
 from analysis.stored.stored_run import Run, final_ends
 from analysis.stories.tell import RunStories
 from analysis.verdict.complete_reading import is_told
@@ -94,7 +95,10 @@ def report(run: Run, found: Found, permission: Permission) -> Report:
         causes=cause_rows(permission, by_cause(found), run),
         windows=list(judged.windows),
         longest_window_s=LongestWindows.model_validate(
-            {**outages.longest(judged.windows), **dict.fromkeys(unmeasured_windows(run.untold))}
+            {
+                **outages.longest(judged.windows, outputs=judged.facts.outputs),
+                **dict.fromkeys(unmeasured_windows(run.untold)),
+            }
         ),
         **_measured(judged.gaps, judged.numbers, judged.levels),
         replication=judged.replication,
@@ -124,9 +128,29 @@ def _of_some(run: Run, found: Found, judged: Judged) -> dict[str, Any]:
             in_write_circles=cycles.in_write_circles,
             in_circles=cycles.in_circles,
         )
+    if programs := run.record.get("programs"):
+        fields["programs"] = [_program(run, each) for each in programs]
+    if (asked := outputs_of(run)) is not None:
+        fields["outputs"] = report_course.OutputsTold(
+            outputs=found.work.count(None, "final-output"),
+            complete=asked["complete"],
+            read=found.work.count(None, "output"),
+            passed=asked["passed"],
+            through_ms=dict(found.through_ms) or None,
+        )
     if run.untold:
         fields["untold"] = sorted(run.untold)
     return fields
+
+
+def _program(run: Run, each: Mapping[str, Any]) -> report_course.ProgramTold:
+    return report_course.ProgramTold(
+        process=each["process"],
+        start_s=run.seconds(each["started_ns"]),
+        end_s=run.seconds(each["ended_ns"]),
+        exit=each["exit"],
+        unordered=each["unordered"],
+    )
 
 
 def _measured(

@@ -44,6 +44,7 @@ class Found:
     delivery_ms: Sequence[float] | None
     findings: Mapping[str, AnomalyFinding]
     windows: Sequence[WindowRow]
+    through_ms: Mapping[str, float | None] = field(default_factory=dict)  # of programs
     acked_unseen: int = 0  # of how many acks nobody saw who was in the ISR; asked where demanded
     acks: Sequence[AcksRow] = ()
     errors: Sequence[ErrorRow] = ()

@@ -51,6 +51,7 @@ def sentence(
         _stopped("produce", "Writes", judged.windows, threshold_ms) if timed else "",
         _stopped("consume", "Reads", judged.windows, None),
         _stopped("process", "The consumer group", judged.windows, None),
+        _stopped("output", "Outputs", judged.windows, None),
     ]
     is_lost = lost.count and lost.suspended is None
     if judged.verdict.name == "unknown" and (is_lost or not judged.unclear):

@@ -18,6 +18,7 @@ from analysis.report import outages
 from analysis.report.causes import kinds_at_work
 from analysis.report.found import AnomalyFinding, Found
 from analysis.report.outcome import tried_words
+from analysis.stored.groups.programs import unordered_ends
 from analysis.stored.run_files import CheckError
 from analysis.stored.stored_run import Run, final_ends
 from analysis.verdict.demands import Demand, DemandError, parse
@@ -89,9 +90,13 @@ def judged_of(run: Run, found: Found, permission: Permission) -> Judged:
     # Without acks nobody knows which sends arrived.
     counts = {**found.counts, **({"undelivered": 0} if facts.acks == "0" else {})}
     tallies = {name: _tally(found.findings[name], permission) for name in NAMES}
+    left = {**counts, "not_passed": tallies["not-passed"].count}
     unsure = Unsure(
         doubts=doubts(run, found.counts, tallies["unseen"].count, found.work),
-        untested=untested(run, counts, found.after_faults, found.work, found.acked_unseen),
+        untested={
+            **untested(run, left, found.after_faults, found.work, found.acked_unseen),
+            **_unanswered(found),
+        },
     )
     kinds = kinds_at_work(permission, by_cause(found))
     judgements = judge(tallies, permission.promised, demands, unsure, kinds)
@@ -106,7 +111,9 @@ def judged_of(run: Run, found: Found, permission: Permission) -> Judged:
     followed = replication(run, found.counts, tallies["lost"].count)
     untimed = tuple(unmeasured_windows(facts.untold).values())
     gaps = judge_gaps(
-        outages.longest(windows), demands, replace(unsure, doubts=(*unsure.doubts, *untimed))
+        outages.longest(windows, outputs=facts.outputs),
+        demands,
+        replace(unsure, doubts=(*unsure.doubts, *untimed)),
     )
     gaps |= judge_isr_times(followed.isr if followed else [], demands, unsure.doubts)
     gaps = unproved(gaps, damage)
@@ -116,10 +123,13 @@ def judged_of(run: Run, found: Found, permission: Permission) -> Judged:
         **({"lost_within_log_end": followed.lost_within_log_end} if followed else {}),
         "expelled": regrouped.expelled.count if regrouped else 0,
         "misplaced": elsewhere,
+        "unordered_ends": unordered_ends(run),
     }
     numbers = unproved(judge_counts(counted, demands, unsure), damage)
     latency = latencies(found, facts)
-    levels = unproved(judge_levels(found.counts, latency, demands, unsure.doubts), damage)
+    through_ms = found.through_ms.get("p99")
+    levels = judge_levels(found.counts, latency, demands, unsure.doubts, through_ms)
+    levels = unproved(levels, damage)
     errors = _errors(run, found)
     unknown = replace(unsure, doubts=(*unsure.doubts, *untold_reasons(facts)))
     return Judged(
@@ -142,6 +152,13 @@ def judged_of(run: Run, found: Found, permission: Permission) -> Judged:
         defaults_of=run.defaults_of,
         without_digests=run.without_digests,
     )
+
+
+def _unanswered(found: Found) -> dict[str, str]:
+    """Why the time through cannot be told."""
+    if not found.through_ms or found.through_ms["p99"] is not None:
+        return {}
+    return {"through-p99-ms": "inputs decide it of which no output was read before the drain ended"}
 
 
 def _doubts_of_loss(run: Run, found: Found, doubts: Sequence[str]) -> Sequence[str]:
@@ -190,6 +207,8 @@ def _refuse_unjudged(
         generations=facts.one_generation and facts.history_format >= 2,
         watched=run.watched,
         placed=placed,
+        programs=bool(run.programs or run.scenario.get("programs")),
+        outputs=facts.outputs,
     )
     for name, why in unjudged(demands, facts.acks, looks):
         raise CheckError(f"{where}.{name}: {why}; remove this demand")

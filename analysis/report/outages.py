@@ -106,11 +106,13 @@ def fault(row: Fault, run: Run) -> FaultTold:
     )
 
 
-def longest(windows: Sequence[Window]) -> dict[str, float]:
-    """The longest window of each kind; 0 where there is none."""
+def longest(windows: Sequence[Window], *, outputs: bool) -> dict[str, float]:
+    """The longest window of each kind; 0 where there is none. That of outputs where there are
+    any."""
+    kinds = [*GAPS.values()] if outputs else [kind for kind in GAPS.values() if kind != "output"]
     return {
         kind: max((float(w.length_s) for w in windows if w.kind == kind), default=0.0)
-        for kind in GAPS.values()
+        for kind in kinds
     }
 
 

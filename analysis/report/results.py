@@ -76,6 +76,7 @@ def results_of(
         counts={name: whole.get(name) or 0 for name in (*COUNTED, *PAST)},
         ack_ms=whole.get("latency_ms"),
         delivery_ms=measured.landings.get("latency_ms"),
+        through_ms=dict(zip(QUANTILES, measured.landings.get("through_ms") or (), strict=False)),
         findings=findings,
         acked_unseen=acked_unseen,
         stories=tell(run, evidence, {name: each.examples for name, each in findings.items()}),

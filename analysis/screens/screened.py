@@ -29,6 +29,7 @@ from analysis.measures.fates import Fates, fates_of, joined
 from analysis.screens import order
 from analysis.screens.groups import Groups
 from analysis.screens.log import GARBLED, NEVER, NOBODY, CannotScreen, Log
+from analysis.screens.outputs import Outputs
 from analysis.screens.readers import Readers, StepRow, holes
 from analysis.screens.reads import Reads, Replicas
 from analysis.screens.reduced import later_processed, reduce
@@ -164,13 +165,15 @@ def screen(
     sends = Sends(log, suspects, transactions, facts, operations)
     reads, replicas = Reads(log, suspects, facts), Replicas(log, suspects, facts)
     groups, readers = Groups(log, suspects, facts), Readers(facts)
+    outputs = Outputs(log, suspects, facts)
     for batch in _resting(log, (each for file in files for each in batches(file, MORE))):
-        for each in (sends, reads, replicas, groups):
+        for each in (sends, reads, replicas, groups, outputs):
             each.see(batch)
         readers.see(batch, _steps(batch), log)
     aside = sends.aside()
     transactions.look(log, aside, suspects)
     groups.look()
+    outputs.look()
     reads.furthest()
     replicas.look()
     log.rest()

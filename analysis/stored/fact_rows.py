@@ -181,6 +181,15 @@ class UnownedRow(TypedDict):
     until_ns: int
 
 
+class OutputsRow(TypedDict):
+    """What each input has of outputs, and how far they were read: schema.OUTPUTS."""
+
+    least: int
+    most: int | None
+    complete: bool
+    passed: list[int | None]
+
+
 class RunRow(TypedDict):
     """All facts of one run: schema.RUNS."""
 
@@ -193,6 +202,7 @@ class RunRow(TypedDict):
     grouped: bool
     ends: list[EndRow]
     transforms: bool
+    outputs: OutputsRow | None
     transactional: bool
     dirty: bool
     one_copy: bool

@@ -36,7 +36,7 @@ CLIENT_ERROR, FENCED = "client-error", "FENCED_INSTANCE_ID"
 # Events.
 KEPT = (
     *("end", "held", "released", "waited", "assigned", "revoked", "dies", "member"),
-    *("position", "reset", CORRUPT, "transaction", "undecided"),
+    *("position", "reset", CORRUPT, "transaction", "undecided", "passed", "output-ends"),
 )
 SHORT_RUN_NS = 120 * 10**9  # up to here the timeline has buckets of 100 ms, beyond of 500 ms
 BUCKETS_MAX = 200_000  # and wider ones where there would be more, after 28 hours
@@ -132,6 +132,11 @@ class Run:
     def transforms(self) -> bool:
         """Whether members of the group send what they make of what they are given."""
         return asks_for_transformers(self.scenario["workload"])
+
+    @property
+    def programs(self) -> frozenset[str]:
+        """The processes of the user's programs."""
+        return frozenset(str(each["process"]) for each in self.record.get("programs") or [])
 
     @property
     def tailing(self) -> bool:

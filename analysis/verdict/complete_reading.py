@@ -43,6 +43,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from analysis.measures.work_done import STILL_NS, Work
+from analysis.stored.groups.programs import outputs_of
 from analysis.stored.settings import Settings
 from analysis.stored.stored_run import Run, final_ends, topic_settings
 from analysis.verdict.own_time import Stretch, free_ns, line_of, silenced, taken
@@ -72,6 +73,9 @@ def reading_doubts(run: Run, counts: Mapping[str, int], unseen: int, work: Work)
         if run.grouped:
             yield from _group(run, work)
     yield from _final_read(run, unseen, work)
+    asked = outputs_of(run)
+    if asked is not None and not asked["complete"]:
+        yield "the read of the programs' outputs is not complete"
     yield from _below_the_start(run, counts, work)
 
 

@@ -38,7 +38,8 @@ from harness.model.worker_kinds import asked_for, kind_named
 # that when a fault ends it.
 LATE_NS = 2 * 10**9
 ENDING = (signal.SIGKILL, signal.SIGTERM)  # 128 more where a shell or a container tells
-READ = ("read", "poll", "final-read", "replica")  # what an `end` counts as reads
+# What an `end` counts as reads.
+READ = ("read", "poll", "final-read", "replica", "output", "final-output")
 
 
 def worker_doubts(run: Run, work: Work) -> Iterator[str]:

@@ -202,7 +202,7 @@ def judge_gaps(
             met=demands[name].met(longest_s[kind], known=unsure.knows(name)),
         )
         for name, kind in GAPS.items()
-        if name in demands
+        if name in demands and kind in longest_s
     }
 
 
@@ -254,18 +254,22 @@ def judge_levels(
     latency: Latencies,
     demands: Mapping[str, Demand],
     doubts: tuple[str, ...],
+    through_ms: float | None = None,
 ) -> dict[str, Level]:
     """The demanded latencies and shares, of the report's `counts` and `latency_ms`. With any doubt
-    they are neither met nor broken: what nobody saw could make them larger or smaller."""
+    they are neither met nor broken: what nobody saw could make them larger or smaller. So is a time
+    `through` that inputs without an output decide."""
     seen: dict[str, float | None] = {}
     for name, whose in QUANTILES.items():
-        quantiles: Quantiles | None = getattr(latency, whose)
+        quantiles: Quantiles | None = getattr(latency, whose, None)
         seen[name] = quantiles.p99 if quantiles else None
+    seen["through-p99-ms"] = through_ms
     seen |= dict.fromkeys(SHARES, _error_percent(counts))
     found = {}
     for name, level in seen.items():
         if name in demands:
-            met = None if doubts else level is not None and demands[name].met(level, known=True)
+            open_ = doubts or (name == "through-p99-ms" and level is None)
+            met = None if open_ else level is not None and demands[name].met(level, known=True)
             unit = "%" if name in SHARES else "ms"
             found[name] = Level(seen=level, unit=unit, demand=demands[name], met=met)
     return found

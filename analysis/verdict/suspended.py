@@ -28,14 +28,15 @@ from analysis.stored.run_files import OPERATIONS
 from analysis.stored.stored_run import Run
 from analysis.verdict.finished_workers import miscounted
 from analysis.verdict.judge import Counted, Gap, Judgement, Level
-from harness.model.worker_kinds import FINAL_READ, kind_named
+from harness.model.worker_kinds import FINAL_READ, OUTPUT_READER, kind_named
 
 SEND, DELIVERY, GROUP, FINAL, REPLICA = "send", "delivery", "group", "final-read", "replica"
-ALL: Final = frozenset({SEND, DELIVERY, GROUP, FINAL, REPLICA})
+OUTPUT: Final = "output"
+ALL: Final = frozenset({SEND, DELIVERY, GROUP, FINAL, REPLICA, OUTPUT})
 # What an anomaly rests on; one that is not listed rests on everything.
 RESTS_ON: Final[Mapping[str, frozenset[str]]] = {
     "lost": frozenset({SEND, FINAL}),
-    "vanished": frozenset({DELIVERY, GROUP, FINAL}),
+    "vanished": frozenset({DELIVERY, GROUP, FINAL, OUTPUT}),
     "unseen": frozenset({SEND, FINAL}),
     "duplicate": frozenset({FINAL}),
     "phantom": frozenset({SEND, DELIVERY, GROUP, FINAL}),
@@ -55,8 +56,10 @@ RESTS_ON: Final[Mapping[str, frozenset[str]]] = {
     "stale-read": frozenset({SEND, DELIVERY, FINAL}),
     "skipped": frozenset({GROUP, FINAL}),
     "reprocessed": frozenset({GROUP}),
-    "no-output": frozenset({SEND, GROUP, FINAL}),
-    "two-outputs": frozenset({SEND, GROUP, FINAL}),
+    "no-output": frozenset({SEND, GROUP, FINAL, OUTPUT}),
+    "two-outputs": frozenset({SEND, GROUP, FINAL, OUTPUT}),
+    "strange-output": frozenset({SEND, DELIVERY, FINAL, OUTPUT}),
+    "not-passed": frozenset({SEND, FINAL, OUTPUT}),
     "commit-back": frozenset({GROUP}),
     "zombie-commit": frozenset({GROUP}),
     "two-owners": frozenset(),
@@ -70,7 +73,11 @@ RESTS_ON: Final[Mapping[str, frozenset[str]]] = {
     "early-read": frozenset({DELIVERY, GROUP, FINAL}),
 }
 _UNLESS_COMPLETE: Final = {"duplicate": frozenset({SEND, DELIVERY, GROUP})}
-_OTHERS: Final = {FINAL_READ.name: frozenset({FINAL}), "replicas": frozenset({REPLICA})}
+_OTHERS: Final = {
+    FINAL_READ.name: frozenset({FINAL}),
+    OUTPUT_READER.name: frozenset({OUTPUT}),
+    "replicas": frozenset({REPLICA}),
+}
 
 Measured = TypeVar("Measured", Gap, Counted, Level)
 

@@ -9,6 +9,7 @@
     nobody saw who was in the ISR when records were acked   acked-isr-alone
     sends in doubt may be in a part of the log that was
     deleted                                                 undelivered
+    programs had not passed an input                        no-output
 
 The list is closed. Each makes its demands unknown where what was seen does not decide them already,
 and touches nothing else: neither a count nor a promise.
@@ -64,6 +65,9 @@ def _reasons(
             f"of {unknown:,} {'send' if unknown == 1 else 'sends'} nobody knows whether they "
             "were written",
         )
+    if waiting := counts.get("not_passed", 0):
+        inputs = "1 input" if waiting == 1 else f"{waiting:,} inputs"
+        yield ("no-output",), f"the programs had not passed {inputs} when the drain ended"
     if not run.grouped:
         return
     if why := _unused_partitions(run) or _idle_member(run, work):

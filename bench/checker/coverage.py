@@ -44,6 +44,7 @@ _LAST = 2**63 - 1
 _NO_DUMPS = Left(why="these histories have no replicas' dumps")
 _NO_LOOKS = Left(why="these histories have no samples of replicas")
 _NO_OUTPUTS = Left(why="these histories have no transformers")
+_NO_PROGRAMS = Left(why="bench.outputs compares these")
 
 ANOMALIES: Mapping[str, Sql | Left] = {
     "lost": Sql(
@@ -238,6 +239,8 @@ ANOMALIES: Mapping[str, Sql | Left] = {
     ),
     "no-output": _NO_OUTPUTS,
     "two-outputs": _NO_OUTPUTS,
+    "strange-output": _NO_PROGRAMS,
+    "not-passed": _NO_PROGRAMS,
     "commit-back": Sql(
         text="""
         select ("partition"::bigint << 48) | "offset" as place, end_ns as time_ns, reader,

@@ -75,6 +75,8 @@ def prepare_run(request: Request) -> Prepared:
         generations=of_one_generation(work.consumer),
         watched=scenario.check.watermarks,
         placed=placed_by_kafka(resolved.record.model_dump(mode="json")),
+        programs=bool(scenario.programs),
+        outputs=scenario.outputs is not None,
     )
     for name, why in unjudged(demands, acks_of(work.producer), looks):
         if not request.files or name in resolved.set_demands:

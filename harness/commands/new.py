@@ -23,6 +23,10 @@ TAKEN = ("latest",)  # the link to the newest run, in results/
 
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="NAME.toml is written here.")],
+    application: Annotated[
+        bool,
+        typer.Option("--application", help="One that judges the outputs of a program of yours."),
+    ] = False,
 ) -> None:
     """Write a commented scenario to start from.
 
@@ -40,7 +44,7 @@ def new(
     if name in shipped() or name in TAKEN:
         raise ScenarioError(f"new {name}: this name is taken by the harness: choose another")
     file = Path(f"{name}.toml")
-    _write(file, _resource("starting_point.toml"))
+    _write(file, _resource("application.toml" if application else "starting_point.toml"))
     console.print(f"{file} written; next: kafka-harness show {shlex.quote(str(file))}")
     schema = Path(SCHEMA)
     if not schema.exists():

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from harness.commands.fault import SOCKET
 from harness.commands.options import (
     Kafka,
     KafkaHome,
@@ -26,14 +27,18 @@ from harness.model.exit_codes import FAILED, VALID, interrupted
 from harness.run.interrupts import Stopped
 
 if TYPE_CHECKING:
-    from harness.cluster.capabilities import Cluster
+    from collections.abc import Mapping
+
     from harness.model.runs.run_folder import RunFolder
     from harness.model.runs.run_record import RunRecord
     from harness.run.progress import Screen
+    from harness.run.run_context import Running
     from harness.scenario.prepare import Prepared
 
 
 SILENT_S, END_LIMIT_S = 0.5, 10.0  # of a program that was told to end
+FOR_EVER_S = 1e9
+IN_CLIENTS_PLACE = ("ip", "netns", "exec", "clients")  # where cuts from `clients` reach it
 
 
 def up(
@@ -50,9 +55,11 @@ def up(
 ) -> None:
     """Start a scenario's cluster in the foreground, with a shell inside its network.
 
-    The variables KAFKA and ZOOKEEPER, or CONTROLLERS, hold the addresses.
+    Its topics are made, and its programs started. The variables KAFKA and ZOOKEEPER, or
+    CONTROLLERS, hold the addresses, TOPIC and OUTPUTS the topics. `kafka-harness fault` injects
+    faults from inside.
 
-    kafka-harness up baseline -- python my-script.py
+    kafka-harness up baseline -- pytest
     """
     from harness.commands.host.fetch_kafka import fetch_kafka
     from harness.scenario.prepare import Request, prepare
@@ -80,7 +87,12 @@ def hold_up(prepared: Prepared, command: Sequence[str]) -> int:
         raise ScenarioError(f"{command[0]}: no such program: give its path, or a name on PATH")
     for note in prepared.notes:
         Screen().say(f"note: {note}", style="yellow")
-    argv = [sys.executable, "-P", "-m", "harness.commands.up", prepared.record.as_json()]
+    scenario = prepared.scenario
+    nothing = scenario.check.model_copy(update={"evidence": False, "watermarks": False})
+    record = prepared.record.model_copy(
+        update={"scenario": scenario.model_copy(update={"check": nothing})}
+    )
+    argv = [sys.executable, "-P", "-m", "harness.commands.up", record.as_json()]
     return run_enclosed([*argv, *command], own_session=False)
 
 
@@ -96,19 +108,21 @@ def main() -> None:
     from harness.run.interrupts import stop_on_signals, unblock_signals
     from harness.run.progress import Screen
     from harness.run.suspects import explanation
+    from harness.waiting import WaitTimeout
 
     outlive_readers()
     screen = Screen()
     stop_on_signals()
     folder = RunFolder(path=private_tmpfs() / "up")
     folder.logs.mkdir(parents=True)
-    record = parse(sys.argv[1])
+    folder.history.mkdir()
+    record = folder.write(parse(sys.argv[1]))
     try:
         unblock_signals()
         code = _held_up(record, folder, screen)
     except Stopped as stopped:
         sys.exit(interrupted(stopped.number))
-    except (ClusterError, HostError) as error:
+    except (ClusterError, HostError, WaitTimeout) as error:
         sentence, log = explanation(error, str(error), "set-up", record, folder.logs)
         screen.error(sentence)
         if log:
@@ -119,61 +133,74 @@ def main() -> None:
 
 def _held_up(record: RunRecord, folder: RunFolder, screen: Screen) -> int:
     """The exit code, once the cluster is closed."""
-    from harness.cluster.backends import build
+    from contextlib import ExitStack
 
-    cluster = build(folder, record)
-    try:
-        cluster.start()
-        _print_addresses(cluster, folder, screen)
-        settings = record.node_settings
-        if settings and settings.server.get("auto.create.topics.enable") == "false":
-            screen.say("there is no topic, and auto.create.topics.enable is false: make yours")
-        return _shell(cluster, sys.argv[2:], screen)
-    finally:
-        screen.say("closing the cluster")
-        cluster.close()
+    from harness.run.load.start import start_programs
+    from harness.run.ordered_faults import OrderedFaults, listening
+    from harness.run.run_context import Run
+    from harness.run.set_up import set_up
+    from harness.waiting import Deadline
+
+    run = Run(folder=folder, record=record, screen=screen, deadline=Deadline(FOR_EVER_S))
+    with ExitStack() as closing:
+        closing.callback(screen.say, "closing the cluster")
+        running = set_up(run, closing)
+        _print_addresses(running, screen)
+        faults = OrderedFaults(running, start_programs(running, closing))
+        try:
+            with listening(folder.path.parent, faults.answer) as path:
+                variables = {**_variables(running), SOCKET: str(path)}
+                code = _shell(variables, sys.argv[2:], screen, IN_CLIENTS_PLACE)
+        finally:
+            healed = faults.close()
+    if not healed:
+        screen.error("a fault that was ordered is not healed")
+    return code if healed else FAILED
 
 
-def _print_addresses(cluster: Cluster, folder: RunFolder, screen: Screen) -> None:
-    for node in cluster.nodes:
+def _print_addresses(running: Running, screen: Screen) -> None:
+    for node in running.cluster.nodes:
         screen.say(f"{node.name:8} {node.endpoint}")
-    for name, value in _addresses(cluster).items():
+    for name, value in _variables(running).items():
         screen.say(f"{name}={value}")
-    screen.say(f"node logs in {folder.logs} (inside); exit the shell to stop the cluster")
+    logs = running.run.folder.logs
+    screen.say(f"node logs in {logs} (inside); exit the shell to stop the cluster")
 
 
-def _addresses(cluster: Cluster) -> dict[str, str]:
-    """The addresses for clients and tools, by environment variable."""
+def _variables(running: Running) -> dict[str, str]:
+    """The addresses for clients and tools, and the topics, by environment variable."""
     from harness.cluster.nodes import brokers, controllers, zookeepers
 
-    nodes = cluster.nodes
+    nodes, outputs = running.cluster.nodes, running.scenario.outputs
     variables = {
-        "KAFKA": [n.endpoint for n in brokers(nodes)],
-        "ZOOKEEPER": [n.endpoint for n in zookeepers(nodes)],
-        "CONTROLLERS": [n.quorum_endpoint for n in controllers(nodes)],
+        "KAFKA": ",".join(n.endpoint for n in brokers(nodes)),
+        "ZOOKEEPER": ",".join(n.endpoint for n in zookeepers(nodes)),
+        "CONTROLLERS": ",".join(n.quorum_endpoint for n in controllers(nodes)),
+        "TOPIC": running.scenario.topic.name,
+        "OUTPUTS": outputs.topic if outputs else "",
     }
-    return {name: ",".join(endpoints) for name, endpoints in variables.items() if endpoints}
+    return {name: value for name, value in variables.items() if value}
 
 
-def _shell(cluster: Cluster, command: Sequence[str], screen: Screen) -> int:
-    """The command's exit code, a shell's not. Without a terminal there is no shell."""
+def _shell(
+    variables: Mapping[str, str], command: Sequence[str], screen: Screen, place: Sequence[str] = ()
+) -> int:
+    """The command's exit code, a shell's not. Without a terminal there is no shell. `place`: the
+    words that put it where it runs."""
     if not command and not sys.stdin.isatty():
         signal.pause()
         return VALID
     if not command:
         # Ctrl-C is for the shell. If it were ignored here, its programs would ignore it too.
         signal.signal(signal.SIGINT, lambda *_: None)
-    environment = {
-        **os.environ,
-        **_addresses(cluster),
-    }
     argv = command or [os.environ.get("SHELL", "/bin/sh")]
-    with subprocess.Popen(argv, env=environment) as process:
+    with subprocess.Popen([*place, *argv], env={**os.environ, **variables}) as process:
         try:
             code = process.wait()
         except Stopped:
             _end(process, argv[0], screen)
             raise
+    code = 128 - code if code < 0 else code
     return code if command else VALID
 
 

@@ -25,6 +25,7 @@ from typing import Any, Final
 
 EMPTY, OPEN, OK, FAIL, INFO = range(5)  # the type byte
 SEND, READ, LOOKUP, FINAL_READ, POLL, PROCESS, COMMIT, COMMITTED, REPLICA = range(1, 10)  # f
+OUTPUT, FINAL_OUTPUT = 10, 11  # f: of what programs make of records, in a topic of its own
 TYPE_NAMES: Final = {OPEN: "info", OK: "ok", FAIL: "fail", INFO: "info"}
 F_NAMES: Final = {
     SEND: "send",
@@ -36,6 +37,8 @@ F_NAMES: Final = {
     COMMIT: "commit",
     COMMITTED: "committed",  # of a group
     REPLICA: "replica",
+    OUTPUT: "output",  # during the load
+    FINAL_OUTPUT: "final-output",  # all of them, after it
 }
 
 SEGMENT_CAPACITY: Final = 65_536

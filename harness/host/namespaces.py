@@ -119,8 +119,13 @@ def living(folder: Path) -> list[int]:
 
 def inner_pid(unshare_pid: int) -> int | None:
     """The pid, seen from outside, of the process that unshare started; None when it has ended."""
-    try:
-        children = Path(f"/proc/{unshare_pid}/task/{unshare_pid}/children").read_text().split()
-    except OSError:
-        return None
-    return int(children[0]) if children else None
+    return next(iter(children_of(unshare_pid)), None)
+
+
+def children_of(pid: int) -> list[int]:
+    """The processes whose parent it is, however many threads it has; none when it has ended."""
+    pids: list[int] = []
+    with contextlib.suppress(OSError):
+        for file in Path(f"/proc/{pid}/task").glob("*/children"):
+            pids += map(int, file.read_text().split())
+    return pids

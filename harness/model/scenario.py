@@ -14,6 +14,7 @@ from harness.model.sections.backends import AttachPart, BackendPart, ExternalPar
 from harness.model.sections.cluster import ClusterPart, TopicPart
 from harness.model.sections.faults import FaultPart, MixedPart
 from harness.model.sections.part import Count, Part
+from harness.model.sections.programs import OutputsPart, ProgramPart
 from harness.model.sections.workload import WorkloadPart
 
 
@@ -91,6 +92,21 @@ class Scenario(Part):
     workload: Annotated[
         WorkloadPart, Field(description="what the workers do", examples=[{"kind": "stream"}])
     ]
+    programs: Annotated[
+        tuple[ProgramPart, ...],
+        Field(
+            description="programs of yours beside the cluster, an entry each, in the order in "
+            "which they are started",
+            examples=[({"name": "payments", "command": ["java", "-jar", "app.jar"]},)],
+        ),
+    ] = ()
+    outputs: Annotated[
+        OutputsPart | None,
+        Field(
+            description="what the programs make of the workload's records, and how to find it",
+            examples=[{"topic": "paid", "id": "json:/order_id", "group": "payments"}],
+        ),
+    ] = None
     faults: Annotated[
         tuple[FaultPart, ...],
         Field(
@@ -126,6 +142,8 @@ __all__ = [
     "ExternalPart",
     "FaultPart",
     "MixedPart",
+    "OutputsPart",
+    "ProgramPart",
     "Scenario",
     "ScenarioError",
     "SelectorsPart",

@@ -149,7 +149,19 @@ def _all_but_one(count: int) -> int:
     return count - 1
 
 
+def _programs(moment: Moment, nodes: Nodes) -> bool:
+    """Whether it can have meant programs: they have the user's names."""
+    ours = (node in moment.nodes or any(_is_worker(node, kind) for kind in KINDS) for node in nodes)
+    return bool(nodes) and not any(ours)
+
+
+def _program(moment: Moment, nodes: Nodes) -> bool:
+    return _programs(moment, nodes) and len(nodes) == 1
+
+
 _RULES: dict[str, Rule] = {
+    "program": _program,
+    "programs": _programs,
     "leader": _leader,
     "follower": _follower,
     "followers": _all_followers,

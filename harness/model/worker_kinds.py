@@ -41,6 +41,7 @@ class WorkerKind:
     hit_alone: bool = True  # whether a fault may name it
     lacking: str = "the workload asks for no such worker"  # why there is none, with the remedy
     called: tuple[str, str] | None = None  # one of them and all, as a sentence has them
+    program: str = ""  # its program, where that is another kind's
 
     @property
     def drives(self) -> bool:
@@ -50,7 +51,7 @@ class WorkerKind:
     @property
     def module(self) -> str:
         """Its program, below `workloads`."""
-        return self.name.replace("-", "_")
+        return (self.program or self.name).replace("-", "_")
 
     @property
     def key(self) -> str:
@@ -123,6 +124,14 @@ FIRST_OUTPUT = 4000
 
 # Not of the load: it reads everything once after it.
 FINAL_READ = WorkerKind(name="final-read", count=lambda _: 1, hit_alone=False)
+# It reads what programs make of the records, during the load and once after it.
+OUTPUT_READER = WorkerKind(name="output-reader", count=lambda _: 1, hit_alone=False)
+# The user's own (harness.run.application): no workers of ours, and hit as these are.
+PROGRAM = WorkerKind(
+    name="program",
+    count=lambda _: 0,
+    lacking="the scenario starts no program: add [[programs]]",
+)
 
 
 def asked_for(work: WorkloadPart) -> dict[str, int]:

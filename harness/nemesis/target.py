@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 
 from harness.cluster.nodes import Node, Role
 from harness.cluster.view.coordinators import Coordinated
 from harness.cluster.view.state import PartitionState, View
+from harness.model.worker_kinds import PROGRAM
 
 _CONTROLLER = r"controller\d+"
 
@@ -66,6 +67,7 @@ class Setting:
     replicas: int
     workers: Mapping[str, int]  # by kind, how many can be hit alone (harness.model.worker_kinds)
     transactions: bool  # whether some worker has a transactional.id
+    programs: Mapping[str, int] = field(default_factory=dict)  # by name, how many of it
     racks: int = 0  # that brokers share; 0: each has its own
     any_broker: bool = False  # brokers, and controllers, are named by ids that are not known yet
     controllers: int = 0  # of KRaft, nodes of their own or, `combined`, the first brokers
@@ -106,7 +108,7 @@ class Setting:
             "zk": ("zookeeper", range(1, self.zookeepers + 1)),
             "controller": ("controller", range(1, self.controllers * (not self.combined) + 1)),
         }
-        for kind, count in self.workers.items():
+        for kind, count in (*self.workers.items(), *self.programs.items()):
             kinds[f"{kind}-"] = ("client", range(count))
         return kinds
 
@@ -114,6 +116,12 @@ class Setting:
         """The nodes or workers whose names are this stem and a number."""
         _, numbers = self._kinds.get(stem, (None, ()))
         return frozenset(f"{stem}{number}" for number in numbers)
+
+    def all_of(self, kind: str) -> frozenset[str]:
+        """The workers of that kind; the programs for "program"."""
+        if kind != PROGRAM.name:
+            return self.named(f"{kind}-")
+        return frozenset().union(*(self.named(f"{name}-") for name in self.programs))
 
     def kind_of(self, name: str) -> Role | None:
         """The kind of the node, or of the worker that starts with the load, of that name."""

@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import partial
 
 from harness.cluster.nodes import Node, brokers, quorum, zookeepers
-from harness.model.worker_kinds import KINDS, WorkerKind
+from harness.model.worker_kinds import KINDS, PROGRAM, WorkerKind
 from harness.nemesis.target import (
     Chosen,
     NoTarget,
@@ -316,7 +316,7 @@ def worker_targets(kind: WorkerKind) -> tuple[Target, Target]:
         kind="client",
         who=kind.one,
         choose=_one(_workers(kind.name)),
-        impossible=_unless(lambda s: s.workers.get(kind.name, 0) > 0, kind.lacking),
+        impossible=_unless(lambda s: bool(s.all_of(kind.name)), kind.lacking),
     )
     every = replace(
         one,
@@ -324,12 +324,13 @@ def worker_targets(kind: WorkerKind) -> tuple[Target, Target]:
         who=kind.all,
         many=True,
         choose=_workers(kind.name),
-        certain=_named(f"{kind.name}-"),
+        certain=lambda setting: setting.all_of(kind.name),
     )
     return one, every
 
 
-_WORKERS = (t for kind in KINDS.values() if kind.hit_alone for t in worker_targets(kind))
+_HIT = (*KINDS.values(), PROGRAM)
+_WORKERS = (t for kind in _HIT if kind.hit_alone for t in worker_targets(kind))
 TARGETS: dict[str, Target] = {target.name: target for target in (*_NODES, *_OF_QUORUM, *_WORKERS)}
 
 

@@ -67,6 +67,17 @@ def _stable(running: Running, *, though_open: bool = False) -> Callable[[], bool
     return stable
 
 
+def drain(load: Load) -> None:
+    """Wait until the programs have made what they make of the inputs, and read all of it."""
+    run, outputs = load.running.run, load.running.scenario.outputs
+    assert outputs is not None
+    (reader,) = load.workers.beside
+    reader.tell("drain")
+    run.wait(reader.ended, "the outputs to be drained and read")
+    run.folder.update(workers=load.workers.as_records())
+    load.raise_if_died()
+
+
 def final_read(load: Load) -> None:
     """Read every partition from log start to log end with a fresh consumer."""
     running, run = load.running, load.running.run

@@ -19,7 +19,7 @@ from harness.model.exit_codes import FAILED, VALID, interrupted
 from harness.model.runs.disk import disk_errors, trouble_with
 from harness.model.runs.run_folder import RunFolder
 from harness.model.runs.run_record import FailureRecord, PhaseRecord, StarvationRecord
-from harness.run.aftermath import await_recovery, final_read
+from harness.run.aftermath import await_recovery, drain, final_read
 from harness.run.interrupts import Stopped, unblock_signals
 from harness.run.load.load_phase import conduct, load_summary
 from harness.run.load.start import start_workers, warm_up
@@ -124,6 +124,9 @@ def story(
         conduct(load, closing)
     with phase("heal", "load ended; waiting until every ISR is full and log ends are stable"):
         await_recovery(running)
+    if run.record.scenario.outputs is not None:
+        with phase("drain", "waiting until the programs have answered all inputs"):
+            drain(load)
     with phase("final-read", "reading every partition from its start to its end"):
         final_read(load)
     with phase("collect", "closing the cluster"):

@@ -102,13 +102,14 @@ def _record_nodes(run: Run, cluster: Cluster) -> None:
 
 
 def _create_topic(running: Running, closing: ExitStack) -> None:
-    """Create the topic, with its leader where the scenario wants it."""
+    """Create the topics, with their leaders where the scenario wants them."""
     run, scenario, admin = running.run, running.scenario, running.admin
     if isinstance(running.cluster, Foreign):
         closing.enter_context(topic.remove_at_end(admin, scenario, run.folder, run.screen.say))
-    else:
-        topic.require_none(admin, scenario.topic.name)
-    topic.create(admin, scenario.topic, running.cluster, running.view)
+    for part in topic.topics_of(scenario):
+        if not isinstance(running.cluster, Foreign):
+            topic.require_none(admin, part.name)
+        topic.create(admin, part, running.cluster, running.view)
 
 
 def _watch(running: Running, closing: ExitStack) -> None:

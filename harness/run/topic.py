@@ -1,9 +1,9 @@
-"""The run's one topic: creates it where the scenario wants it, and removes it from a foreign
-cluster.
+"""The run's topic, and that of its programs' outputs: creates them where the scenario wants them,
+and removes them from a foreign cluster.
 
-On a cluster that is not ours (`Foreign`) its name is the run's own, `<topic.name>-<run>`: the run
-never writes to an existing topic, and removes its topic and consumer group at the end. Such a topic
-keeps all its records unless the scenario says otherwise. The other settings that decide the
+On a cluster that is not ours (`Foreign`) their names are the run's own, `<topic.name>-<run>`: the
+run never writes to an existing topic, and removes its topics and consumer group at the end. Such a
+topic keeps all its records unless the scenario says otherwise. The other settings that decide the
 promises are read from the brokers into run.json as `node_settings`.
 """
 
@@ -38,15 +38,32 @@ def with_own_topic(scenario: Scenario, cluster: Cluster, folder: RunFolder) -> S
     """The scenario with the topic's final name and settings, which also go into run.json."""
     if not isinstance(cluster, Foreign):
         return scenario
-    name = f"{scenario.topic.name}-{folder.path.name}-{secrets.token_hex(2)}"
+    end = f"{folder.path.name}-{secrets.token_hex(2)}"
+    name, outputs = f"{scenario.topic.name}-{end}", scenario.outputs
     config = {**cluster.topic_config, **scenario.topic.config}
+    if outputs is not None and outputs.topic:
+        own = {**cluster.topic_config, **outputs.config}
+        outputs = outputs.model_copy(update={"topic": f"{outputs.topic}-{end}", "config": own})
     folder.update(
         cluster=(folder.read().cluster or ClusterRecord()).model_copy(
-            update={"topic": name, "group": _group(scenario, folder)}
+            update={
+                "topic": name,
+                "group": _group(scenario, folder),
+                "outputs": outputs.topic if outputs else None,
+            }
         )
     )
     topic = scenario.topic.model_copy(update={"name": name, "config": config})
-    return scenario.model_copy(update={"topic": topic})
+    return scenario.model_copy(update={"topic": topic, "outputs": outputs})
+
+
+def topics_of(scenario: Scenario) -> list[TopicPart]:
+    """The topics that the run makes."""
+    topic, outputs = scenario.topic, scenario.outputs
+    if outputs is None or not outputs.topic:
+        return [topic]
+    own = {"name": outputs.topic, "partitions": outputs.partitions, "config": outputs.config}
+    return [topic, topic.model_copy(update=own)]
 
 
 def _group(scenario: Scenario, folder: RunFolder) -> str | None:
@@ -60,11 +77,12 @@ def remove_at_end(
 ) -> Iterator[None]:
     """Remove what the run makes inside the block from a cluster that goes on, unless the run is to
     keep it. Raises ClusterError when the topic already exists."""
-    topic = scenario.topic.name
-    if admin.topics.exists(topic):
-        raise ClusterError(
-            f"topic {topic} already exists and may be in use: set topic.name to another name"
-        )
+    for each in topics_of(scenario):
+        if admin.topics.exists(each.name):
+            raise ClusterError(
+                f"topic {each.name} already exists and may be in use: set topic.name to another "
+                "name"
+            )
     try:
         yield
     except BaseException:
@@ -77,13 +95,15 @@ def remove_at_end(
 def _remove(
     admin: Admin, scenario: Scenario, folder: RunFolder, say: Callable[[str], None]
 ) -> None:
-    topic = scenario.topic.name
+    names = [each.name for each in topics_of(scenario)]
     if folder.read().keep:
-        say(f"topic {topic} is kept (--keep)")
+        say(f"topic {', '.join(names)} is kept (--keep)")
         return
     try:
-        for line in admin.topics.remove(topic, _group(scenario, folder)):
-            say(line)
+        for name in names:
+            group = _group(scenario, folder) if name == names[0] else None
+            for line in admin.topics.remove(name, group):
+                say(line)
     except ClusterError as error:
         heal = f"`kafka-harness heal {shlex.quote(str(folder.path))} --down`"
         later = f"{error}; {heal} removes it later"

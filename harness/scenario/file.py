@@ -275,7 +275,8 @@ def _lists_to_tuples(raw: dict[str, Any]) -> dict[str, Any]:
     mixed = raw.get("mixed")
     if isinstance(mixed, dict):
         mixed = {**mixed, "faults": _tuple(mixed.get("faults", ()))}
-    return {**raw, "faults": _tuple(raw.get("faults", ())), "mixed": mixed}
+    lists = {key: _tuple(raw.get(key, ())) for key in ("faults", "programs")}
+    return {**raw, **lists, "mixed": mixed}
 
 
 def _tuple(entries: Any) -> Any:

@@ -43,6 +43,7 @@ from harness.scenario.layers.broker_files import mode_of_file
 from harness.scenario.layers.lay import Files, by_layer, lay
 from harness.scenario.layers.read_files import read_files
 from harness.scenario.overrides import RELEASE
+from harness.scenario.programs import files_of
 from harness.scenario.rules import setting_of
 
 SET_UP_S = 120.0
@@ -172,6 +173,7 @@ def prepare(request: Request) -> Prepared:
             node_settings=NodeSettings(**effective(_own_node_settings(resolved))),
             differences=_differences(resolved.workload),
             layers=laid.origins,
+            files=files_of(resolved),
             shown_demands=dict(laid.shown_demands),
             notes=tuple(dict.fromkeys((*picked, *own.notes, *of_files, *laid.notes, *of_kafka))),
             time_limit_s=request.time_limit_s or time_limit_s(resolved, steps),
@@ -269,7 +271,8 @@ def time_limit_s(chosen: Scenario, steps: Sequence[Step]) -> float:
     load = work.rounds * ROUND_S if work.kind == "write-read" else work.duration_s
     faults = sum(step.for_s + FAULT_S for step in steps)
     send = float(chosen.workload.producer.get("message.timeout.ms", 0)) / 1000
-    return SET_UP_S + load + faults + send + FINAL_READ_S
+    drain = chosen.outputs.drain_s + FINAL_READ_S if chosen.outputs else 0
+    return SET_UP_S + load + faults + send + drain + FINAL_READ_S
 
 
 # What `[check]` needs of a backend.
@@ -298,13 +301,15 @@ def _check_capabilities(request: Request, chosen: Scenario) -> None:
         )
     drawn = chosen.mixed.faults if chosen.mixed else ()
     for fault in (*chosen.faults, *drawn):
-        if why := _unavailable(fault, chosen, backend, where):
+        if why := unavailable(fault, chosen, backend, where):
             raise ScenarioError(f"{request.scenario}: {why}")
     if why := _exclusion((*chosen.faults, *drawn), chosen, backend, where):
         raise ScenarioError(f"{request.scenario}: {why}")
 
 
-def _unavailable(fault: FaultPart, chosen: Scenario, backend: Backend, where: str) -> str | None:
+def unavailable(
+    fault: FaultPart, chosen: Scenario, backend: Backend, where: str = "this backend"
+) -> str | None:
     """Why an entry cannot be carried out there: its verb needs more, or its target does not exist.
     Faults at workers need nothing of the cluster."""
     target, hits = target_of(fault.target, setting_of(chosen)), backend.hits(chosen)

@@ -21,6 +21,7 @@ from harness.scenario.kafka.modes import MINIMUM, counts_in
 from harness.scenario.kafka.refused import release_problems
 from harness.scenario.members import member_problems
 from harness.scenario.overlaps import contradictions
+from harness.scenario.programs import program_problems
 from harness.scenario.timing import problems_of_times, timing_problems
 
 # Demands on a consumer group whose members themselves say what to commit (analysis.checks.groups).
@@ -45,7 +46,8 @@ def problems(scenario: Scenario) -> list[str]:
         *_transaction_problems(scenario),
         *_group_problems(scenario),
         *_check_problems(scenario),
-        *_fault_problems(scenario),
+        *program_problems(scenario),
+        *fault_problems(scenario),
     ]
 
 
@@ -106,7 +108,7 @@ def _replica_problems(scenario: Scenario) -> list[str]:
                     f"{begin}{topic.replication_factor}: no send with acks=all could ever succeed"
                 )
     used = {
-        "offsets.topic": has_group(work),
+        "offsets.topic": has_group(work) or bool(scenario.programs),
         "transaction.state.log": "transactional.id" in work.producer,
     }
     for name in (prefix for prefix, needed in used.items() if needed):
@@ -207,8 +209,11 @@ def _group_problems(scenario: Scenario) -> list[str]:
     if asked and not has_group(work):
         return [f"expect.{asked[0]}: set {A_GROUP}, or there is no group to check"]
     made = sorted(OF_TRANSFORMERS & scenario.expect.keys())
-    if made and not work.transformers:
-        return [f"expect.{made[0]}: set workload.transformers, or nobody makes anything of records"]
+    if made and not work.transformers and scenario.outputs is None:
+        return [
+            f"expect.{made[0]}: set workload.transformers or [outputs], or nobody makes anything "
+            "of records"
+        ]
     return [
         f'expect.{demand}: with workload.commit = "auto" nobody knows when a commit was begun; '
         'set it to "after" or "before"'
@@ -281,7 +286,8 @@ def _check_problems(scenario: Scenario) -> list[str]:
     ]
 
 
-def _fault_problems(scenario: Scenario) -> list[str]:
+def fault_problems(scenario: Scenario) -> list[str]:
+    """What is impossible about its faults."""
     problems = []
     drawn = scenario.mixed.faults if scenario.mixed else ()
     entries = [("faults", *entry) for entry in enumerate(scenario.faults)]
@@ -353,6 +359,7 @@ def setting_of(scenario: Scenario) -> Setting:
         partitions=topic.partitions,
         replicas=topic.replication_factor,
         workers=can_be_hit(work),
+        programs={program.name: program.count for program in scenario.programs},
         transactions="transactional.id" in work.producer,
         racks=cluster.racks,
         any_broker=bool(

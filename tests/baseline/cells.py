@@ -227,6 +227,7 @@ def scenario_of(configuration: Configuration) -> Row:
             "commit": configuration.commit or "after",
         },
         "check": {"replicas": True, "watermarks": True},
+        "outputs": {"topic": "outputs"} if configuration.outputs else None,
     }
 
 

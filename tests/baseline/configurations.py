@@ -19,6 +19,7 @@ class Configuration:
     consumer: Row = field(default_factory=dict)
     commit: str | None = None  # of the consumer group; None: there is no group
     transforms: bool = False  # it sends what it makes of records
+    outputs: bool = False  # programs of the user's do
     members_died: bool = False
     replicas: int = 3
     zookeepers: int = 3
@@ -96,6 +97,7 @@ CONFIGURATIONS: dict[str, Configuration] = {
     "transactions": Configuration(producer=TRANSACTIONAL),
     "transactions, read_uncommitted": Configuration(producer=TRANSACTIONAL, consumer=UNCOMMITTED),
     "transactions, unclean elections": Configuration(producer=TRANSACTIONAL, topic=UNCLEAN),
+    "programs with outputs": Configuration(producer=IDEMPOTENT, outputs=True),
     "group, committed by the client": Configuration(producer=IDEMPOTENT, commit="auto"),
     "group, committed by the client, a member died": Configuration(
         producer=IDEMPOTENT, commit="auto", members_died=True

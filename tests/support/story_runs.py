@@ -199,7 +199,9 @@ def story_record(run_id: str, said: Mapping[str, Any]) -> RunRecord:
                 "watermarks": said.get("watched", False),
             },
             "expect": said.get("expect", {}),
+            **{key: said[key] for key in ("programs", "outputs") if key in said},
         },
+        programs=said.get("lives", []),
     )
 
 

@@ -96,7 +96,7 @@ class Member:
                 logger=logger_of(session.recorder, self._start_of),
             ),
         )
-        self._reads = Reads(session.recorder, POLL)
+        self._reads = Reads(session.recorder, POLL, session.spec)
         self._membership = OUTSIDE  # of the group
         self.metadata: object = None  # the group's, as the client told it while it was a member
         self._works = 0  # records worked on

@@ -4,12 +4,15 @@ records."""
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from confluent_kafka import Message
 
 from harness.history.record_format import NOTHING
 from harness.history.recorder import Recorder
 from workloads.client import payload
+from workloads.client.texts import Texts, id_of
+from workloads.worker import Spec
 
 NOTHING_LEAST_NS = 100_000_000  # shorter stretches without a record are not written down
 
@@ -22,11 +25,29 @@ def place_of(message: Message) -> tuple[int, int]:
     return partition, offset
 
 
+def _parser(spec: Spec) -> Callable[[Message], payload.Payload | None] | None:
+    """What reads a record that tells its value and no more; None: records are the harness's own."""
+    if spec.id:
+        value_of = id_of(spec.id)
+    elif spec.has_texts:
+        texts = Texts(spec)
+        value_of = lambda message: texts.value(message.value() or b"")  # noqa: E731
+    else:
+        return None
+
+    def parse(message: Message) -> payload.Payload | None:
+        value = value_of(message)
+        return None if value is None else payload.Payload(value, 0, NOTHING)
+
+    return parse
+
+
 class Reads:
     """One reader's records, each recorded as `f`, and its empty polls."""
 
-    def __init__(self, recorder: Recorder, f: int) -> None:
+    def __init__(self, recorder: Recorder, f: int, spec: Spec) -> None:
         self._recorder, self._f = recorder, f
+        self._parse = _parser(spec)
         self._empty_since_ns = 0  # 0: the last poll found something
 
     def record(self, message: Message, start_ns: int, end_ns: int, broker: int) -> int:
@@ -35,10 +56,10 @@ class Reads:
         self._end_empty_stretch(end_ns)
         partition, offset = place_of(message)
         data, key, epoch = payload.carried_by(message), message.key(), message.leader_epoch()
-        parsed = payload.parse(data, key)
+        parsed = payload.parse(data, key) if self._parse is None else self._parse(message)
         if parsed is None:
             text = repr(data)[:200]
-            if payload.is_corrupt(data, key):
+            if self._parse is None and payload.is_corrupt(data, key):
                 self._recorder.event(
                     "corrupt-payload", partition=partition, position=offset, text=text
                 )

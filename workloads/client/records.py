@@ -40,6 +40,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from harness.history.record_format import drawn, value_of, zipf_ends
+from workloads.client.texts import Texts
 from workloads.worker import Spec
 
 ASK_EVERY_S = 1.0
@@ -91,6 +92,8 @@ class Partitions:
 
 def key_of(spec: Spec) -> Callable[[int], bytes] | None:
     """The key of each value; None: no record has one."""
+    if spec.has_texts:
+        return Texts(spec).key
     if spec.keys == _KEYLESS:
         return None
     if isinstance(spec.keys, str):

@@ -24,6 +24,7 @@ from workloads.client import payload
 from workloads.client.errors import NO_ACK, NO_ACK_NAME, REFUSALS, SendRules
 from workloads.client.make import make_producer, queue_limits
 from workloads.client.records import key_of, length_of
+from workloads.client.texts import Texts
 from workloads.worker import Session
 
 WAIT_S = 0.005  # between two looks for room
@@ -56,6 +57,7 @@ class Sender:
         self._first_value = value_of(spec.index, 0)
         self._topic, self._key_of, self._length_of = spec.topic, key_of(spec), length_of(spec)
         self._tombstones, self._seed = spec.tombstones, spec.seed
+        self._texts, self._has_headers = Texts(spec) if spec.has_texts else None, bool(spec.headers)
         self._waits = Waits(session) if spec.when_full == "wait" else None
         self._offsets = AckedOffsets() if self._rules.idempotent else None
         self._has_id = not self._rules.idempotent
@@ -95,10 +97,15 @@ class Sender:
         operation = self._invoke(SEND, partition, value, intended_ns, start_ns)
         counts.sends += 1
         key, transaction = self._key_of and self._key_of(value), self._recorder.transaction
-        record = payload.of(value, intended_ns, transaction, self._length_of(value), key)
+        if self._texts is None:
+            record = payload.of(value, intended_ns, transaction, self._length_of(value), key)
+        else:
+            record = self._texts.record(value)
         report = partial(self._report, operation)
         deletes = self._tombstones and is_tombstone(value, self._seed, self._tombstones)
         produce = self._produce_tombstone if deletes else self._produce
+        if self._texts is not None and self._has_headers:
+            produce = partial(self._produce, headers=self._texts.headers(value))
         try:
             produce(self._topic, record, key, partition, report)
         except BufferError:

@@ -36,7 +36,7 @@ class Tail:
     ) -> None:
         spec = session.spec
         self._session, self._counts, self._recorder = session, session.counts, session.recorder
-        self._reads, self._observe = Reads(session.recorder, f), observe
+        self._reads, self._observe = Reads(session.recorder, f, spec), observe
         self._topic = spec.topic
         self._serving: dict[int, tuple[int, int]] = {}
         self._brokers: dict[int, int] = {}
@@ -148,7 +148,7 @@ class Tail:
     def _undecided(self, partition: int, stable: int, high: int) -> None:
         """Record the last stable offset while it is below the high watermark, and when it no longer
         is."""
-        if stable < 0 or stable > high:
+        if stable < 0 or stable > high or self._session.spec.id:
             return
         now, before = (stable, high), self._ends.get(partition)
         if now == before or (stable == high and before is None):

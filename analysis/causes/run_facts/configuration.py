@@ -44,6 +44,8 @@ class Facts:
     in_flight: int = IN_FLIGHT  # unanswered requests of a producer to one broker, at most
     commit: str | None = None  # of the group: auto | before | after | transaction; None: no group
     transforms: bool = False  # its members send an output for each input
+    outputs: bool = False  # programs of the user's make some, which were read
+    texts: bool = False  # records are the user's, and tell nothing but their value
     resets: str | None = None  # auto.offset.reset of consumers; None: not told
     one_generation: bool = True  # all members have the same generation, and none is static
     compared: bool = False  # the replicas were compared at the end
@@ -102,6 +104,8 @@ def facts_of(
         checks_crcs=_true(consumer.get("check.crcs", False)),
         commit=str(work["commit"]) if asks_for_members(work) else None,
         transforms=asks_for_transformers(work),
+        outputs=bool(scenario.get("outputs")),
+        texts=bool(work.get("record") or work.get("record_file")),
         resets=resets_of(consumer),
         one_generation=of_one_generation(consumer),
         compared=_true(scenario.get("check", {}).get("replicas", False)),

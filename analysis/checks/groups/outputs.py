@@ -1,4 +1,5 @@
-"""Outputs of transformers: inputs without an output, or with more than one.
+"""Outputs of transformers: inputs without an output, or with more than one. Those of the user's
+programs are judged by analysis.checks.groups.programs, under the same names.
 
 A transformer is a member of the group that sends an *output* for each *input*, a record that a
 producer sent. An output belongs to the input whose processing began, in the same worker, at the
@@ -46,6 +47,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from analysis.causes.kinds import ANY_LOG, FLIPPED_BIT, INTERNAL, OFFSETS_GONE
 from analysis.checks.anomaly import Anomaly
+from analysis.checks.groups import programs
 from analysis.checks.groups.given import is_passed, passed_by, with_handling
 from analysis.checks.groups.handling import OFFSETS_ALONE
 from analysis.checks.promise import (
@@ -68,6 +70,7 @@ from analysis.checks.promise import (
 )
 from analysis.frames.evidence import Rule, Tables
 from analysis.frames.operations import ACKED, FAILED, UNASKED, UNKNOWN, is_send, place_of
+from analysis.frames.signs import Sign
 from harness.model.worker_kinds import KINDS
 
 _TRANSFORMERS = "|".join(kind.name for kind in KINDS.values() if kind.transforms)
@@ -252,15 +255,22 @@ _BY_THE_CLIENT = when(
     "offsets committed by enable.auto.commit", lambda facts: facts.commit == "auto"
 )
 
+_JUDGED = when(
+    f"{_TRANSFORMED.words}; {programs.WITH_OUTPUTS.words}",
+    lambda facts: _TRANSFORMED.holds(facts) or programs.WITH_OUTPUTS.holds(facts),
+)
+
 TWO_OUTPUTS = Anomaly(
     name="two-outputs",
-    rules={_by_input: two_outputs},
+    rules={_by_input: two_outputs, programs.by_output: programs.two_outputs},
+    signs={_by_input: tuple(Sign), programs.by_output: (Sign.OUTPUTS,)},
     outcomes=("by_another", "by_the_same"),
     meaning="inputs of which the final read has two outputs",
     noun="twice-answered input",
     headline="{n} {is} in the log with two outputs",
-    judged=_TRANSFORMED,
+    judged=_JUDGED,
     promises=(
+        programs.OF_THE_APPLICATION,
         permitted(
             _LOG_SET_BACK,
             "A group whose committed offset is no longer in the log starts again where "
@@ -302,13 +312,15 @@ TWO_OUTPUTS = Anomaly(
 )
 NO_OUTPUT = Anomaly(
     name="no-output",
-    rules={_by_passed_input: no_output},
+    rules={_by_passed_input: no_output, programs.by_output: programs.no_output},
+    signs={_by_passed_input: tuple(Sign), programs.by_output: (Sign.OUTPUTS,)},
     outcomes=("never_sent", "failed", "in_doubt"),
     meaning="inputs that the consumer group committed, and of which no output is there",
     noun="unanswered input",
     headline="{n} {was} committed by the consumer group and left no output",
-    judged=_TRANSFORMED,
+    judged=_JUDGED,
     promises=(
+        programs.OF_THE_APPLICATION,
         permitted(
             _LOG_SET_BACK,
             "A group continues at its committed offset, whatever a new leader put below it; and "

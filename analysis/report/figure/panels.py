@@ -34,6 +34,7 @@ PALETTE: dict[str, tuple[str, str]] = {  # name -> (on light paper, on dark pape
     "no acks": ("#cf2e2e", "#f26b6b"),
     "no reads": ("#7a4fb8", "#ad8be0"),
     "no work": ("#3f6f7f", "#7db4c6"),
+    "no outputs": ("#7a6a1f", "#c9b458"),
     "area": ("rgba(31,99,173,0.10)", "rgba(116,179,242,0.13)"),
     "fault band": ("rgba(93,105,117,0.13)", "rgba(152,164,176,0.15)"),
     "gap band": ("rgba(207,46,46,0.10)", "rgba(242,107,107,0.14)"),
@@ -43,7 +44,7 @@ LATENCY_AXIS: Mapping[str, Any] = {
     "tickvals": [0.01, 0.1, 1, 10, 100, 1000, 10_000, 100_000],
     "ticktext": ["10 µs", "0.1 ms", "1 ms", "10 ms", "100 ms", "1 s", "10 s", "100 s"],
 }
-LANES = ("faults", "no acks", "no reads", "no work")
+LANES = ("faults", "no acks", "no reads", "no work", "no outputs")
 SERIES = ("ack", "isr", "tail", "failed", "doubt", "lost", "faults", "no reads")  # by partition
 
 

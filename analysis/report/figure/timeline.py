@@ -43,13 +43,19 @@ from analysis.report.figure.panels import (
 )
 from analysis.report.wording import fault_name, milliseconds, min_isr, seconds
 from harness.model.runs.report import Report
+from harness.model.runs.report_course import Window
 from harness.model.runs.report_findings import Example
 
 BUCKETS_MAX = 4000
 LABEL_MAX = 80  # characters: a label takes its room from the picture
 TOGETHER_S = 0.3  # injected within this time, faults share a label
 GAP_PX, TITLE_PX = 14, 22
-GAP_LANES = {"produce": "no acks", "consume": "no reads", "process": "no work"}  # by kind of window
+GAP_LANES = {  # by kind of window
+    "produce": "no acks",
+    "consume": "no reads",
+    "process": "no work",
+    "output": "no outputs",
+}
 
 
 def figure(
@@ -171,11 +177,18 @@ def spans_of(report: Report, end_s: float) -> list[Span]:
             lane=GAP_LANES[window.kind],
             start_s=window.start_s,
             end_s=end_s if window.end_s is None else window.end_s,
-            label=f"{seconds(window.length_s)}, partition {window.partition}",
+            label=f"{seconds(window.length_s)}, {_where(window)}",
         )
         for window in report.windows
     ]
     return sorted(faults + windows, key=lambda span: span.start_s)
+
+
+def _where(window: Window) -> str:
+    """Outputs are no partition's: one of any ends a window."""
+    if window.kind == "output":
+        return f"{window.attempts:,} inputs waited"
+    return f"partition {window.partition}"
 
 
 def _short(label: str) -> str:

@@ -40,6 +40,8 @@ _ALWAYS: Mapping[str, tuple[str, ...]] = {
     "nothing": ("since_ns",),
     "member": ("generation",),
     "ends": ("partition", "complete"),
+    "passed": ("partition", "position"),
+    "output-ends": ("partition", "complete"),
     "dumped": ("partition", "name"),
     "assigned": ("text",),
     "revoked": (),
@@ -109,7 +111,8 @@ def _event(row: Row) -> str | None:
         return f"a transaction is not {str(row['name'])[:80]}"
     if event in ("assigned", "revoked") and not _LISTED.fullmatch(text or ""):
         return f"{event} of {str(text)[:80]!r}, which are no partitions"
-    if event == "ends" and row["complete"]:
+    of_command = event == "output-ends" and row["position"] is None
+    if event in ("ends", "output-ends") and row["complete"] and not of_command:
         position, end = row["position"], row["uncommitted_end"]
         if row["log_start"] is None or position is None or end is None or position < end:
             return "ends that are complete, and were not reached"

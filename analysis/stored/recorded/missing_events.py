@@ -40,7 +40,7 @@ OUTCOMES = frozenset({"committed", "aborted", "unknown"})
 ASKED = {"committed": "commit-asked", "aborted": "abort-asked"}
 NO_VALUE = ("unparsable", "corrupt-payload")
 _OWN = ("send", "process", "commit")  # what belongs to a worker's own transactions
-_READ = ("read", "final-read", "poll")
+_READ = ("read", "final-read", "poll", "output", "final-output")
 _COLUMNS = ["f", "type", "partition", "end_ns", "transaction", "generation"]
 
 

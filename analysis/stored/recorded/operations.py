@@ -28,9 +28,10 @@ from harness.history.stored_tables import all_are
 
 _WORDS = {"f": frozenset(F_NAMES.values()), "type": frozenset(TYPE_NAMES.values())}
 _LEAST = {"id": 0, "partition": 0, "intended_ns": 1, "start_ns": 1}  # and never missing
-_ALWAYS_OK = ("read", "final-read", "poll", "committed", "replica")
+_OUTPUTS = ("output", "final-output")  # in partitions of their own topic
+_ALWAYS_OK = ("read", "final-read", "poll", "committed", "replica", *_OUTPUTS)
 # What is ok only with an offset; an ack may have none (DUPLICATE_SEQUENCE_NUMBER).
-_AT_AN_OFFSET = (*_ALWAYS_OK, "lookup", "process", "commit")
+_AT_AN_OFFSET = ("lookup", "process", "commit", *(set(_ALWAYS_OK) - {"final-output"}))
 _WITH_VALUE = ("send", "lookup")
 _LEAST_IF_ANY = dict.fromkeys(("instance", *OPTIONAL), 0)
 
@@ -78,8 +79,9 @@ def _numbers(group: pa.Table, partitions: int) -> str | None:
         lowest = pc.min(group[column]).as_py()
         if lowest is not None and lowest < least:
             return f"rows whose {column} is {lowest}"
-    highest = pc.max(group["partition"]).as_py()
-    if highest >= partitions:
+    of_topic = pc.invert(pc.is_in(group["f"], value_set=pa.array(_OUTPUTS)))
+    highest = pc.max(group["partition"].filter(of_topic)).as_py()
+    if highest is not None and highest >= partitions:
         return f"rows of partition {highest}, and the topic has {partitions}"
     if pc.any(pc.less(group["end_ns"], group["start_ns"])).as_py():
         return "operations that ended before they began"

@@ -102,13 +102,18 @@ def heal_topic(orphan: Orphan, part: ExternalPart | AttachPart) -> list[str]:
     remedy = "remove it with Kafka's own tools if it is to go"
     own = orphan.record and is_topic_of(run_id, orphan.record.scenario.topic.name, topic)
     check_own(f"topic {topic}", own=bool(own), remedy=remedy)
+    outputs, part_of = orphan.cluster.outputs, orphan.record and orphan.record.scenario.outputs
+    if outputs:
+        ours = part_of and is_topic_of(run_id, part_of.topic, outputs)
+        check_own(f"topic {outputs}", own=bool(ours), remedy=remedy)
     check_own(f"group {group}", own=group in (None, f"{run_id}/group"), remedy=remedy)
     check_reached([*part.bootstrap, *([part.client] if part.client else [])], orphan.allowed)
     from harness.cluster.view.discovery import discovered  # noqa: PLC0415
 
     settings = settings_of(part.client)
     admin = Admin(discovered(part.bootstrap, settings), settings)
-    return admin.topics.remove(topic, group)
+    removed = admin.topics.remove(topic, group)
+    return removed + (admin.topics.remove(outputs, None) if outputs else [])
 
 
 def is_topic_of(run_id: str, wanted: str, topic: str) -> bool:

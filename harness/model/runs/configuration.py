@@ -1,14 +1,15 @@
 """One digest of what a run put to the test: runs with the same digest may share a cell.
 
 It covers what reached brokers, clients, topic and workload, and the faults as the scenario has
-them: not the seed and what it drew, not names, titles and demands, not paths and ports. A key that
-a later release adds changes nothing while it has its default.
+them: not the seed and what it drew, not names, titles and demands, not paths and ports. A program's
+files count by their content. A key that a later release adds changes nothing while it has its
+default.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from typing import Any, Final
 
@@ -21,6 +22,8 @@ OF_SCENARIO: Final[dict[str, Any]] = {
     "faults": True,
     "mixed": True,
     "check": True,
+    "programs": True,
+    "outputs": True,
 }
 PLACES = ("location", "path", "file", "dir", "dirs", "port", "listeners", "servers", "connect")
 
@@ -55,7 +58,18 @@ def _inputs(record: RunRecord) -> dict[str, Any]:
     nodes = record.node_settings
     of_nodes = nodes.model_dump(mode="json", exclude_defaults=True) if nodes else {}
     inputs: dict[str, Any] = _without_places({"scenario": asked, "nodes": of_nodes})
-    return inputs
+    return _by_content(inputs, record.files) if record.scenario.programs or record.files else inputs
+
+
+def _by_content(tree: Any, files: Mapping[str, str]) -> Any:
+    """The settings with files for their names, and no folder of others."""
+    if isinstance(tree, dict):
+        return {key: _by_content(value, files) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [_by_content(value, files) for value in tree]
+    if isinstance(tree, str):
+        return files.get(tree, tree.rpartition("/")[2] if tree.startswith("/") else tree)
+    return tree
 
 
 def _without_places(tree: Any) -> Any:

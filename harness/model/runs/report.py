@@ -24,6 +24,8 @@ from harness.model.runs.report_course import (
     HeldBack,
     LongestWindows,
     Number,
+    OutputsTold,
+    ProgramTold,
     Rates,
     ReaderLag,
     Rebalances,
@@ -270,6 +272,13 @@ class Report(ReportPart):
         "for how long they did; missing otherwise. Due times stay, so latencies and outages count "
         "it",
     )
+    programs: list[ProgramTold] = Field(
+        default=[],
+        description="the processes of `[[programs]]`, in order of their start; missing otherwise",
+    )
+    outputs: OutputsTold | None = Field(
+        default=None, description="of a run with `[outputs]`; missing otherwise"
+    )
     stable_lag: StableLag | None = Field(
         default=None,
         description="where transactions are at work and a consumer follows the log (histories of "
@@ -316,8 +325,8 @@ class Report(ReportPart):
     gap_demands: dict[str, GapDemand] = Field(
         default={},
         description="what the scenario demands of these, by the demand's name (`produce-gap-s`, "
-        "`consume-gap-s`, `process-gap-s`), and of the times in `replication.isr` (`isr-leave-s`, "
-        "`isr-return-s`: each must meet it)",
+        "`consume-gap-s`, `process-gap-s`, `output-gap-s`), and of the times in `replication.isr` "
+        "(`isr-leave-s`, `isr-return-s`: each must meet it)",
     )
     count_demands: dict[str, CountDemand] = Field(
         default={},
@@ -328,7 +337,7 @@ class Report(ReportPart):
     level_demands: dict[str, LevelDemand] = Field(
         default={},
         description="what it demands of latencies and shares (`ack-p99-ms`, `delivery-p99-ms`, "
-        "`error-share`)",
+        "`through-p99-ms`, `error-share`)",
     )
     replication: Replication | None = Field(
         default=None,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
 Number = StrictInt | StrictFloat
 
@@ -25,7 +25,7 @@ class ReportPart(BaseModel):
 class Window(ReportPart):
     """An unavailability window: a stretch with attempts outstanding, and none that succeeded."""
 
-    kind: StrictStr = Field(description="`produce`, `consume` or `process`")
+    kind: StrictStr = Field(description="`produce`, `consume`, `process` or `output`")
     partition: StrictInt = Field(description="where")
     start_s: Number = Field(description="when it began")
     end_s: Number | None = Field(
@@ -88,6 +88,37 @@ class LongestWindows(ReportPart):
     consume: Number | None = Field(ge=0, description="without a delivery to who follows the log")
     process: Number | None = Field(
         default=None, ge=0, description="without anything that a group processed"
+    )
+    output: Number | None = Field(
+        default=None,
+        ge=0,
+        description="without an output, of a run with `[outputs]`; missing otherwise",
+    )
+
+
+class ProgramTold(ReportPart):
+    """One process of a program of the user's."""
+
+    process: StrictStr = Field(description="its name, `NAME-0` or its successor's")
+    start_s: Number | None = Field(description="when it was started")
+    end_s: Number | None = Field(description="when it ended; `null`: the harness did not see it")
+    exit: StrictInt | None = Field(description="its exit code; -N: ended by signal N")
+    unordered: StrictBool = Field(description="whether it ended though nothing had ended it")
+
+
+class OutputsTold(ReportPart):
+    """What the programs made of the inputs."""
+
+    outputs: StrictInt = Field(description="how many there are in all, at the end")
+    complete: StrictBool = Field(description="whether all of them were read")
+    read: StrictInt = Field(description="how many were read during the load and the drain")
+    passed: list[StrictInt | None] = Field(
+        description="up to where the group had come in each partition of the inputs when the drain "
+        "ended; `null`: nobody told"
+    )
+    through_ms: dict[str, Number | None] | None = Field(
+        description="quantiles of the time from when a send was due until its output was read; "
+        "`null` where inputs without an output decide it, and without any input"
     )
 
 

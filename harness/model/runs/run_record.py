@@ -111,6 +111,18 @@ class WorkerRecord(Record):
     dies: str = Field(default="", description="where the scenario lets it end itself")
 
 
+class ProgramRecord(Record):
+    """One process of a program of the user's, from its start to its end."""
+
+    process: Name = Field(description="NAME-0, and its successors NAME-0-2, …")
+    started_ns: Time
+    ended_ns: Time | None = Field(default=None, description="null: it ran to the end")
+    exit: int | None = Field(
+        default=None, ge=-64, le=255, description="exit code; -N: ended by signal N"
+    )
+    unordered: bool = Field(default=False, description="whether it ended though nothing ended it")
+
+
 class PhaseRecord(Record):
     """A stage of the run that has ended."""
 
@@ -148,6 +160,9 @@ class ClusterRecord(Record):
     context: str | None = Field(default=None, description="kubernetes: of the kubeconfig")
     topic: str | None = Field(default=None, description="the run's, where Kafka is not ours")
     group: str | None = Field(default=None, description="the run's, where Kafka is not ours")
+    outputs: str | None = Field(
+        default=None, description="the topic of programs' outputs, where Kafka is not ours"
+    )
 
 
 class RunRecord(Record):
@@ -196,6 +211,10 @@ class RunRecord(Record):
     )
     host: HostRecord | None = None
     workers: tuple[WorkerRecord, ...] = ()
+    programs: tuple[ProgramRecord, ...] = ()
+    files: dict[str, str] = Field(
+        default={}, description="those that programs' commands and the records name: their SHA-256"
+    )
     phases: tuple[PhaseRecord, ...] = ()
     nodes: dict[Name, NodeRecord] = Field(default={}, description="by name")
     replicas: tuple[tuple[Name, ...], ...] = Field(

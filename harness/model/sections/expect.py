@@ -10,7 +10,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 # demand -> kind of window
-GAPS = {"produce-gap-s": "produce", "consume-gap-s": "consume", "process-gap-s": "process"}
+GAPS = {
+    "produce-gap-s": "produce",
+    "consume-gap-s": "consume",
+    "process-gap-s": "process",
+    "output-gap-s": "output",
+}
 # demand -> the field of report.json's `replication.isr` that it is about
 ISR_TIMES = {"isr-leave-s": "leave_after_s", "isr-return-s": "return_after_s"}
 # demand -> the field that it is about: of report.json's `counts`, `replication` or `rebalances`, or
@@ -24,17 +29,25 @@ COUNTS = {
     "kept-past-log-end": "kept_past_log_end",
     "lost-within-log-end": "lost_within_log_end",
     "misplaced-replicas": "misplaced",
+    "unordered-ends": "unordered_ends",
 }
 ALONE = "acked-isr-alone"
 SAMPLED = ("kept-past-log-end", "lost-within-log-end")  # of these, what samples tell
-QUANTILES = {"ack-p99-ms": "ack", "delivery-p99-ms": "delivery"}  # demand -> whose latency
+QUANTILES = {
+    "ack-p99-ms": "ack",
+    "delivery-p99-ms": "delivery",
+    "through-p99-ms": "through",
+}  # demand -> whose latency
 SHARES = ("error-share",)
 OF_READERS = ("redeliveries", "delivery-p99-ms")
+OF_PROGRAMS = ("unordered-ends",)
+OF_OUTPUTS = ("strange-output", "not-passed", "output-gap-s", "through-p99-ms")
 OF_GROUPS = ("process-gap-s", "expelled-owners", "expired-unread")
 WITHOUT_ACKS = {  # demand -> what nobody knows then
     "produce-gap-s": "nobody knows when writes stopped",
     "consume-gap-s": "nobody knows what there was to read",
     "process-gap-s": "nobody knows what there was to process",
+    "output-gap-s": "nobody knows which inputs there were",
     "acked-isr-alone": "nothing is acknowledged",
     "ack-p99-ms": "nothing is acknowledged",
     "error-share": "nobody knows which sends failed",
@@ -102,6 +115,8 @@ class Looks:
     generations: bool
     watched: bool
     placed: bool
+    programs: bool = False
+    outputs: bool = False  # of programs
 
 
 def unjudged(demands: Iterable[str], acks: str, looks: Looks) -> list[tuple[str, str]]:
@@ -123,10 +138,14 @@ def _unjudged(name: str, acks: str, looks: Looks) -> str | None:
             "nobody reads (workload.consumers, workload.group_consumers and workload.transformers "
             "are 0)"
         )
-    return _unjudged_of_replicas(name, looks)
+    return _unjudged_of_others(name, looks)
 
 
-def _unjudged_of_replicas(name: str, looks: Looks) -> str | None:
+def _unjudged_of_others(name: str, looks: Looks) -> str | None:
+    if name in OF_PROGRAMS and not looks.programs:
+        return "there is no program ([[programs]])"
+    if name in OF_OUTPUTS and not looks.outputs:
+        return "nobody makes outputs ([outputs])"
     if (name in ISR_TIMES or name in SAMPLED) and not looks.watched:
         return "judged only where `check.watermarks` is set"
     if name == "misplaced-replicas" and not looks.placed:

@@ -28,6 +28,7 @@ OPEN_SECTIONS = (
     "cluster.features",
     "cluster.zoo",
     "topic.config",
+    "outputs.config",
     "workload.producer",
     "workload.consumer",
 )

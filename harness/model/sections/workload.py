@@ -144,6 +144,34 @@ class WorkloadPart(Part):
             json_schema_extra={"unit": "share"},
         ),
     ] = 0.0
+    record: Annotated[
+        str,
+        Field(
+            description="`stream`: the text of each record, instead of the harness's own; `$value` "
+            "stands for the number that tells it from all others, and is there once",
+            examples=['{"order_id": $value}'],
+        ),
+    ] = ""
+    record_file: Annotated[
+        str,
+        Field(
+            description="`stream`: a file of such texts, one a line, which are sent in turn",
+            examples=["orders.jsonl"],
+        ),
+    ] = ""
+    key: Annotated[
+        str,
+        Field(
+            description="with `workload.record` or `workload.record_file`: each record's key, in "
+            "which `$value` may stand",
+            examples=["$value"],
+        ),
+    ] = ""
+    headers: dict[str, str] = Field(
+        default={},
+        description="with these, too: each record's headers, in whose values `$value` may stand",
+        examples=[{"source": "shop"}],
+    )
     partitioner: Annotated[
         Literal["ours", "java", "librdkafka"],
         Field(
@@ -296,6 +324,11 @@ class WorkloadPart(Part):
         "`{index}` in a value is the worker's number",
         examples=[{"isolation.level": "read_committed"}],
     )
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether records are texts of the user's."""
+        return bool(self.record or self.record_file)
 
     @property
     def stream_sends(self) -> float:

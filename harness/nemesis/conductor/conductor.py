@@ -99,6 +99,10 @@ class Conductor:
         for thread in self._threads:
             thread.start()
 
+    def carry_out(self, step: Step, held: Callable[[], bool] | None = None) -> None:
+        """Carry out a step that is not of the plan, now. `held`: for how long."""
+        self._runner.run(step, held)
+
     def done(self) -> bool:
         """Whether every series has ended."""
         return not any(thread.is_alive() for thread in self._threads)

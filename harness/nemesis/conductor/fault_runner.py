@@ -70,8 +70,9 @@ class FaultRunner:
     keep: Callable[[Sequence[Node]], None]
     reservations: Reservations = field(default_factory=Reservations)
 
-    def run(self, step: Step) -> None:
-        """Choose, inject, prove, hold, heal and prove again."""
+    def run(self, step: Step, held: Callable[[], bool] | None = None) -> None:
+        """Choose, inject, prove, hold, heal and prove again. `held`: how long, instead of the
+        step's own time."""
         try:
             nodes, roles = self._choose(step)
         except WaitTimeout as error:
@@ -80,7 +81,7 @@ class FaultRunner:
         injections = self._injections(step, nodes, roles)
         with self._healing(step, injections):
             self._inject(step, injections)
-            self._hold_in_force(step, injections)
+            self._hold_in_force(step, injections, held)
             self.triggers.await_until(step, nodes)
 
     def _choose(self, step: Step) -> tuple[tuple[Node, ...], Roles]:
@@ -138,7 +139,9 @@ class FaultRunner:
         self.log.write("inject", "ok", step, nodes=names, evidence=evidence, done_ns=done_ns)
         self.triggers.progress.in_force(step)
 
-    def _hold_in_force(self, step: Step, injections: Sequence[Injection]) -> None:
+    def _hold_in_force(
+        self, step: Step, injections: Sequence[Injection], held: Callable[[], bool] | None
+    ) -> None:
         end_ns = time.monotonic_ns() + int(step.for_s * 1e9)
         during = VERBS[step.verb].during
 
@@ -146,7 +149,7 @@ class FaultRunner:
             if during is not None:
                 for injection in injections:
                     during(injection)
-            return time.monotonic_ns() >= end_ns
+            return time.monotonic_ns() >= end_ns if held is None else not held()
 
         self.triggers.waits.wait(over, None, "the end of the fault")
 

@@ -59,7 +59,9 @@ def _conductor(load: Load) -> Conductor:
         write=Lines(run.folder.history / "nemesis.jsonl").write,
         tell=lambda line: run.screen.say(line, style="yellow"),
         undo=Undo(run.folder.path),
-        clients=WorkerNodes(workers=load.workers, address=address, succeed=load.succeed),
+        clients=WorkerNodes(
+            workers=load.workers, address=address, succeed=load.succeed, programs=load.programs
+        ),
         coordinated=coordinated(running.scenario, run.folder),
         keep=running.keeper.before_return if running.keeper else keep_nothing,
     )

@@ -11,14 +11,17 @@ from kafka.errors import for_code
 
 from harness.cluster.capabilities import Foreign
 from harness.cluster.nodes import ClusterError
-from harness.model.worker_kinds import WorkerKind
+from harness.model.worker_kinds import OUTPUT_READER, WorkerKind
+from harness.run.application.programs import Programs
 from harness.run.load.worker_specs import Specs, refusals_stand
 from harness.run.load.workers import Worker, Workers, spawn
 from harness.run.run_context import Running
+from harness.waiting import WaitTimeout
 
 END_MARGIN_S = 30.0
 OPEN_LIMIT_S = 60.0
 FULL_ISR_LIMIT_S = 60.0
+FIRST_OUTPUT_LIMIT_S = 30.0
 # What to change where brokers refuse what is sent (workloads/client/errors.py).
 REMEDIES = {
     "MESSAGE_SIZE_TOO_LARGE": 'set workload.value_bytes below topic.config."max.message.bytes" and '
@@ -47,6 +50,7 @@ class Load:
     workers: Workers
     specs: Specs
     killing: ExitStack  # kills every worker that is left after all else is closed
+    programs: Programs | None = None
 
     def start(self, kind: WorkerKind, spec: Mapping[str, Any]) -> Worker:
         """Start a worker; it is killed at the end of the run at the latest."""
@@ -80,12 +84,33 @@ def start_workers(running: Running, closing: ExitStack) -> Load:
         ),
     )
     killing = closing.enter_context(ExitStack())
-    load = Load(running=running, workers=Workers(), specs=specs, killing=killing)
+    programs = start_programs(running, closing)
+    load = Load(running=running, workers=Workers(), specs=specs, killing=killing, programs=programs)
+    if running.scenario.outputs is not None:
+        spec = specs.of_outputs(running.scenario.outputs, run.deadline.within())
+        load.workers.beside.append(load.start(OUTPUT_READER, spec))
     for kind, spec in specs.of_load(run.deadline.within()):
         load.workers.add(load.start(kind, spec))
-    closing.callback(lambda: load.workers.end(load.workers.all, END_MARGIN_S))
+    ended = load.workers
+    closing.callback(lambda: ended.end([*ended.all, *ended.beside], END_MARGIN_S))
     load.workers.await_ready()
     return load
+
+
+def start_programs(running: Running, closing: ExitStack) -> Programs:
+    """Start the scenario's programs, and end them with the run."""
+    folder = running.run.folder
+    programs = Programs(
+        scenario=running.scenario,
+        cluster=running.cluster,
+        folder=folder.path / "programs",
+        logs=folder.logs,
+        say=lambda line: running.run.screen.say(line, style="yellow"),
+        update=lambda records: folder.update(programs=records),
+    )
+    closing.callback(programs.close)
+    programs.start()
+    return programs
 
 
 def warm_up(load: Load) -> None:
@@ -93,13 +118,25 @@ def warm_up(load: Load) -> None:
 
     A fresh topic's followers can take a second to begin to fetch, and no record can be read before;
     the load, its plan and its windows begin when the paths are open. On a busy host a replica can
-    leave the ISR in that second, so this waits for a full ISR too.
+    leave the ISR in that second, so this waits for a full ISR too. Programs join their group in
+    some seconds: their first output is awaited, for a while.
     """
-    for worker in load.workers.all:
+    for worker in (*load.workers.all, *load.workers.beside):
         worker.go()
     what = "the first sends to end and to be read"
     load.running.run.wait(lambda: _paths_open(load), what, OPEN_LIMIT_S)
+    outputs, run = load.running.scenario.outputs, load.running.run
+    if outputs is not None and outputs.topic:
+        try:
+            run.wait(lambda: _first_output(load), "the first output", FIRST_OUTPUT_LIMIT_S)
+        except WaitTimeout:
+            run.screen.say("no output came yet; the load begins all the same", style="yellow")
     load.running.await_full_isr(FULL_ISR_LIMIT_S)
+
+
+def _first_output(load: Load) -> bool:
+    load.raise_if_died()
+    return any(worker.progress.reads > 0 for worker in load.workers.beside)
 
 
 def _paths_open(load: Load) -> bool:

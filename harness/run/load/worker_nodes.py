@@ -1,9 +1,9 @@
-"""Presents the workers as nodes that faults can kill, stop, pause and start again.
+"""Presents workers and programs as nodes that faults can kill, stop, pause and start again.
 
 A node of role "client" has the name of a worker's process and stands for that worker's place: once
 producer-0 is killed, its successor producer-0-2 answers for the node. The successor of a producer
 has an index of its own, so that the values of a run stay unique; the successor of a consumer reads
-from the log's end on, as any worker does.
+from the log's end on, as any worker does. A program is back once it runs and is ready.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ from harness.cluster.capabilities import NodeState
 from harness.cluster.nodes import ClusterError, Node
 from harness.history.progress_page import RUNNING
 from harness.history.tables import partitions_named
-from harness.host import machine
+from harness.model.worker_kinds import PROGRAM
+from harness.run.application.programs import Program, Programs
 from harness.run.load.workers import Worker, Workers
 
 Events = Iterable[dict[str, Any]]
-
-ENDING = (signal.SIGKILL, signal.SIGTERM)
 
 
 @dataclass(kw_only=True)
@@ -37,60 +36,62 @@ class WorkerNodes:
     workers: Workers
     address: str
     succeed: Callable[[Worker, Mapping[str, Any]], Worker]
+    programs: Programs | None = None
 
     def living(self) -> tuple[Node, ...]:
-        """The workers that have a process."""
+        """The workers and programs that have a process."""
+        alive = [(worker.name, worker.kind) for worker in self.workers.all if not worker.ended()]
+        programs = self.programs.now() if self.programs else ()
+        alive += [(program.name, PROGRAM) for program in programs if program.pid is not None]
         return tuple(
             Node(
-                name=worker.name,
-                role="client",
-                id=number,
-                address=self.address,
-                port=0,
-                worker=worker.kind.name,
+                name=name, role="client", id=number, address=self.address, port=0, worker=kind.name
             )
-            for number, worker in enumerate(self.workers.all)
-            if not worker.ended()
+            for number, (name, kind) in enumerate(alive)
         )
 
     def signal(self, node: Node, number: signal.Signals) -> None:
-        """Send a signal to the worker's process; ClusterError when there is none."""
-        worker = self._now(node)
-        if worker.ended():
-            raise ClusterError(f"{worker.name} has no process to send {number.name} to")
-        worker.fault_ended = worker.fault_ended or number in ENDING
-        worker.process.send_signal(number)
+        """Send a signal to the process in the node's place; ClusterError when there is none."""
+        place = self._now(node)
+        if place.pid is None:
+            raise ClusterError(f"{place.name} has no process to send {number.name} to")
+        place.signal(number)
 
     def start_node(self, node: Node) -> None:
-        """Start a successor of a worker that has ended; returns at once."""
-        worker = self._now(node)
-        if not worker.ended():
-            raise ClusterError(f"{worker.name} is still running")
-        self.workers.add(self.succeed(worker, self.workers.successor_spec(worker)))
+        """Start a successor of a process that has ended; returns at once."""
+        place = self._now(node)
+        if not place.ended():
+            raise ClusterError(f"{place.name} is still running")
+        if isinstance(place, Worker):
+            self.workers.add(self.succeed(place, self.workers.successor_spec(place)))
+        elif self.programs is not None:
+            self.programs.begin(place.first, place.part)
 
     def state(self, node: Node) -> NodeState:
-        """The process of the worker in the node's place."""
-        worker = self._now(node)
-        pid = worker.process.pid
-        stopped = None if worker.ended() else machine.is_stopped(pid)
+        """The process in the node's place."""
+        place = self._now(node)
+        pid, stopped = place.pid, place.stopped()
         return NodeState(pid=None if stopped is None else pid, stopped=bool(stopped))
 
     def exited_early(self, node: Node) -> str | None:
-        """The last lines of a worker that has ended; None while it runs."""
+        """The last lines of a worker that has ended; None while it runs, and of a program, whose
+        end is no failure of the run."""
         worker = self._now(node)
-        if not worker.ended():
+        if isinstance(worker, Program) or not worker.ended():
             return None
         lines = worker.log.read_text(errors="replace").splitlines()[-3:]
         return "\n".join(lines) or f"exit code {worker.process.returncode}"
 
     def progress(self, node: Node) -> int:
         """Sends that were acked and records that were read by the worker in the node's place."""
-        page = self._now(node).progress
-        return page.acked + page.reads
+        place = self._now(node)
+        return 0 if isinstance(place, Program) else place.progress.acked + place.progress.reads
 
     def works(self, node: Node, *, since: int) -> str | None:
         """What the worker in the node's place does again; lets a new one begin when it is ready."""
         worker = self._now(node)
+        if isinstance(worker, Program):
+            return worker.back()
         if not worker.is_ready():
             return None
         if not worker.released:
@@ -105,7 +106,7 @@ class WorkerNodes:
 
     def partitions_moved(self, nodes: Sequence[Node]) -> bool:
         """Whether other members own what these members of the group had, by the events of both."""
-        hit = [self._now(node) for node in nodes]
+        hit = [worker for node in nodes if isinstance(worker := self._now(node), Worker)]
         others = [
             worker for worker in self.workers.members if worker not in hit and not worker.ended()
         ]
@@ -114,9 +115,11 @@ class WorkerNodes:
             [events_in(worker.events) for worker in others],
         )
 
-    def _now(self, node: Node) -> Worker:
-        first = next(w.first for w in self.workers.ever if w.name == node.name)
-        return next(worker for worker in self.workers.all if worker.first == first)
+    def _now(self, node: Node) -> Worker | Program:
+        programs = self.programs.ever if self.programs else ()
+        ever: list[Worker | Program] = [*self.workers.ever, *programs]
+        first = next(place.first for place in ever if place.name == node.name)
+        return {place.first: place for place in ever}[first]
 
 
 def moved(theirs: Sequence[Events], others: Sequence[Events]) -> bool:

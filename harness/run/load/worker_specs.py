@@ -17,15 +17,18 @@ from harness.model.plan import Step
 from harness.model.runs.run_folder import RunFolder
 from harness.model.scenario import Scenario
 from harness.model.sections.members import MemberPart
+from harness.model.sections.programs import OutputsPart
 from harness.model.sections.workload import sizes_of
 from harness.model.worker_kinds import (
     FINAL_READ,
     FIRST_OUTPUT,
     KINDS,
+    OUTPUT_READER,
     WorkerKind,
     asked_for,
     has_group,
 )
+from harness.run.application.placeholders import filled, placeholders
 
 Spec = dict[str, Any]
 _NOT_A_WORKERS = {"kind", "producer", "consumer", "dies", "value_bytes", "members"}
@@ -55,6 +58,23 @@ class Specs:
     def of_final_read(self, limit_s: float, partitions: int) -> Spec:
         """The SPEC of the reader after the load, of so many partitions."""
         return {**self._of(FINAL_READ, 0, 0, limit_s), "partitions": partitions}
+
+    def of_outputs(self, outputs: OutputsPart, limit_s: float) -> Spec:
+        """The SPEC of the reader of programs' outputs."""
+        spec, topic = self._of(OUTPUT_READER, 0, 0, limit_s), self.scenario.topic
+        values = placeholders(self.scenario, self.nodes)
+        config = {**spec["config"], "isolation.level": "read_committed"}
+        return {
+            **spec,
+            **outputs.model_dump(include={"id", "group", "drain_s", "quiet_s"}),
+            "command": [filled(word, values) for word in outputs.command],
+            "topic": outputs.topic or topic.name,
+            "partitions": outputs.partitions if outputs.topic else topic.partitions,
+            "inputs": topic.name,
+            "input_partitions": topic.partitions,
+            "transactional": "transactional.id" in self.scenario.workload.producer,
+            "config": {**config, "auto.offset.reset": "earliest"},
+        }
 
     def _of(self, kind: WorkerKind, number: int, index: int, limit_s: float) -> Spec:
         """The SPEC of worker `number` of a kind; it is the `index`th of all that send."""
@@ -134,6 +154,8 @@ def coordinated(scenario: Scenario, folder: RunFolder) -> dict[Coordinated, str]
     follower = next((name for name in asked_for(work) if KINDS[name].follows), None)
     if has_group(work):
         names["group"] = group_of(folder)
+    elif scenario.outputs is not None and scenario.outputs.group:
+        names["group"] = scenario.outputs.group
     elif follower:
         names["group"] = str(work.consumer.get("group.id", f"{folder.run_id}/{follower}-0"))
     if first := defaults.transactional_id(work.producer, 0):

@@ -24,8 +24,10 @@ from typing import Any
 from harness.cluster.capabilities import Cluster, client_settings
 from harness.cluster.nodes import ClusterError, NotInTime
 from harness.history.progress_page import Progress
+from harness.host import machine
 from harness.model.runs.run_record import WorkerRecord
 from harness.model.worker_kinds import WorkerKind
+from harness.run.application.programs import ENDING
 from harness.waiting import WaitTimeout, wait_until
 
 READY_LIMIT_S = 60.0
@@ -53,8 +55,12 @@ class Worker:
     def go(self) -> None:
         """Let it begin."""
         self.released = True
+        self.tell("go")
+
+    def tell(self, line: str) -> None:
+        """Write a line to its input."""
         assert self.process.stdin is not None
-        self.process.stdin.write("go\n")
+        self.process.stdin.write(f"{line}\n")
         self.process.stdin.flush()
 
     def is_ready(self) -> bool:
@@ -70,6 +76,20 @@ class Worker:
     def ended(self) -> bool:
         """Whether its process has ended."""
         return self.process.poll() is not None
+
+    @property
+    def pid(self) -> int | None:
+        """Of its process; None: it has ended."""
+        return None if self.ended() else self.process.pid
+
+    def stopped(self) -> bool | None:
+        """Whether a signal has stopped it; None where it has ended."""
+        return None if self.ended() else machine.is_stopped(self.process.pid)
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send it a signal, as a fault does."""
+        self.fault_ended = self.fault_ended or number in ENDING
+        self.process.send_signal(number)
 
     def kill(self) -> None:
         """End its process at once, if it is still there."""
@@ -116,6 +136,7 @@ class Workers:
 
     def __init__(self, workers: Sequence[Worker] = ()) -> None:
         self.ever = list(workers)  # successors after those whose place they take
+        self.beside: list[Worker] = []  # not of the load: they read what programs make of it
         self._rounds: int | None = None
 
     @property
@@ -160,7 +181,7 @@ class Workers:
 
     def await_ready(self) -> None:
         """Return when every worker has seen the topic. Raises ClusterError."""
-        for worker in self.all:
+        for worker in (*self.all, *self.beside):
             try:
                 wait_until(worker.is_ready, timeout_s=READY_LIMIT_S, what=f"{worker.name} ready")
             except WaitTimeout as error:
@@ -214,7 +235,7 @@ class Workers:
         """Names and exit codes of workers that ended with an error and were not to."""
         return [
             f"{w.name} (exit {w.process.returncode})"
-            for w in self.ever
+            for w in (*self.ever, *self.beside)
             if w.ended()
             and w.process.returncode != 0
             and not w.fault_ended
@@ -234,7 +255,7 @@ class Workers:
 
     def as_records(self) -> list[WorkerRecord]:
         """The workers as run.json holds them."""
-        return [worker.as_record() for worker in self.ever]
+        return [worker.as_record() for worker in (*self.ever, *self.beside)]
 
 
 def spawn(cluster: Cluster, *, kind: WorkerKind, spec: Mapping[str, Any], folder: Path) -> Worker:

@@ -239,6 +239,10 @@ CASES: list[tuple[str, tuple[str, ...], bool, Facts]] = [
         )
     ),
     ("unacknowledged-lost", ("configuration",), False, with_(acks="0", idempotent=False)),
+    *(
+        (name, ("configuration",), False, with_(outputs=True))
+        for name in ("no-output", "two-outputs", "strange-output", "not-passed")
+    ),
 ]
 
 

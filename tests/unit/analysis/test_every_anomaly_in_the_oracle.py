@@ -17,11 +17,13 @@ from tests.support.oracles import lives
 from tests.support.oracles.backwards import backwards
 from tests.support.oracles.cycles import cycles
 from tests.support.oracles.operations import OUTCOMES, Case, oracle
+from tests.support.oracles.programs import outputs
 from tests.support.random_histories.any_rows import chaos
 from tests.support.random_histories.drawing import SEEDS, drawn
 from tests.support.random_histories.lives import group_of, transactions_of
 from tests.support.random_histories.looks import looked
 from tests.support.random_histories.plants import planted
+from tests.support.random_histories.programs import answered
 from tests.support.random_histories.transformed import transformed
 from tests.support.random_histories.transformers import flow_of
 
@@ -38,6 +40,8 @@ def families() -> Iterator[tuple[str, list[set[str]]]]:
     for sort in sorts:  # test_oracle.py
         cases = drawn(sort)
         yield "operations", [{OUTCOMES.get(each, each) for each in oracle(case)} for case in cases]
+    # test_programs_oracle.py
+    yield "outputs", [{name for name, _ in outputs(case)} for case in drawn(answered)]
     # test_backwards_oracle.py
     yield "looks", [{name for name, _ in backwards(case)} for case in drawn(looked)]
     # stored/test_circles.py and stored/test_group_life.py

@@ -15,8 +15,8 @@ import pytest
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
 
 from tests.support import worker_sessions
-from workloads import final_read
-from workloads.final_read import EARLIEST, Asker, Ends
+from workloads.client import whole_read as final_read
+from workloads.client.whole_read import EARLIEST, Asker, Ends
 from workloads.worker import Session
 
 Answer = tuple[int, int, int] | None  # log start, committed and uncommitted end; None: no leader

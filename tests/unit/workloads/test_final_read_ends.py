@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workloads.final_read import Ends, behind, ends_fields, same_ends, went_back
+from workloads.client.whole_read import Ends, behind, ends_fields, same_ends, went_back
 
 
 def ends(log_start: int = 0, committed_end: int = 10, uncommitted_end: int = 10) -> Ends:

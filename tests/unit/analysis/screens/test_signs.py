@@ -19,8 +19,6 @@ Row = dict[str, Any]
 # Anomalies that are looked for in everything, and why nothing is lost by that.
 UNSIGNED = {
     "hanging-transaction": "told by the final read's ends",
-    "no-output": "outputs are linked to what others sent: runs of transformers are not screened",
-    "two-outputs": "the same",
     "two-owners": "told by assignments",
     "unowned-partition": "the same",
     "watermark-ahead": "told by samples of replicas",

@@ -18,7 +18,7 @@ from harness.commands import up
 from harness.run.interrupts import Stopped
 from harness.run.progress import Screen
 
-CLUSTER: Any = SimpleNamespace(nodes=())
+ADDRESSES = {"KAFKA": "kafka1:9092"}
 
 
 def screen() -> tuple[Screen, io.StringIO]:
@@ -63,7 +63,7 @@ def test_a_stop_tells_the_program_to_end(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(up, "_end", lambda _, name, __: ended.append(name))
 
     with pytest.raises(Stopped):
-        up._shell(CLUSTER, ["program"], screen()[0])
+        up._shell(ADDRESSES, ["program"], screen()[0])
     assert ended == ["program"]
 
 
@@ -77,7 +77,7 @@ def test_what_a_shell_starts_can_be_interrupted_though_up_itself_cannot(
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True))
     before = signal.getsignal(signal.SIGINT)
     try:
-        assert up._shell(CLUSTER, [], screen()[0]) == 0
+        assert up._shell(ADDRESSES, [], screen()[0]) == 0
     finally:
         signal.signal(signal.SIGINT, before)
 

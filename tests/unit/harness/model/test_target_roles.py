@@ -17,14 +17,19 @@ from harness.model.worker_kinds import KINDS
 from harness.nemesis.target import NoTarget, Roles
 from harness.nemesis.targets import TARGETS, resolve
 
+
+def _called(kind: str) -> str:
+    return "payments" if kind == "program" else kind
+
+
 NODES = local_nodes(3, 3)
 ROLES = {node.name: node.role for node in NODES}
 CLIENTS = tuple(
-    Node(name=f"{name}-{number}", role="client", id=0, address="a", port=0, worker=name)
-    for name in KINDS
+    Node(name=f"{_called(name)}-{number}", role="client", id=0, address="a", port=0, worker=name)
+    for name in (*KINDS, "program")
     for number in (0, "1-2")
 )
-NAMES = [node.name for node in (*NODES, *CLIENTS)]
+NAMES = [node.name for node in (*NODES, *CLIENTS) if node.worker != "program"]
 
 
 def roles(leader: str, isr: tuple[str, ...], controller: str, seed: int) -> Roles:

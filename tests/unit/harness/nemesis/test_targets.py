@@ -30,6 +30,7 @@ WORKERS = (
     ("producer", "producer-0"),
     ("producer", "producer-1-2"),
     *((name, f"{name}-0") for name in KINDS if KINDS[name].hit_alone and name != "producer"),
+    ("program", "payments-0"),
 )
 COORDINATORS = {"group": "kafka3", "transaction": "kafka1"}
 
@@ -188,6 +189,7 @@ def setting(without: str | None = None, **changes: Any) -> Setting:
         "replicas": 3,
         "workers": workers | ({} if without == "producer" else {"producer": 2}),
         "transactions": False,
+        "programs": {} if without == "program" else {"payments": 1},
     }
     return Setting(**{**given, **changes})
 
@@ -198,6 +200,7 @@ def setting(without: str | None = None, **changes: Any) -> Setting:
         ("follower", {"replicas": 1}, "topic.replication_factor"),
         ("group-consumer", {"without": "group-consumer"}, "workload.group_consumers"),
         ("followers", {"replicas": 1}, "topic.replication_factor"),
+        ("programs", {"without": "program"}, "[[programs]]"),
         ("leader-not-controller", {"brokers": 1}, "cluster.brokers"),
         ("minority", {"brokers": 2}, "cluster.brokers"),
         ("rack", {}, "cluster.racks"),
@@ -235,6 +238,9 @@ def test_a_rack_is_all_brokers_that_stand_where_the_leader_does():
         ("zk3", True),
         ("producer-1", True),
         ("producer-2", False),
+        ("payments-0", True),
+        ("payments-1", False),
+        ("program-0", False),
         ("consumer-0", True),
         ("consumer-1", False),
         ("kafka3", True),
@@ -374,7 +380,8 @@ def test_every_kind_that_a_fault_may_name_has_its_targets_and_no_other():
     workers = [target.name for target in TARGETS.values() if target.kind == "client"]
 
     assert workers == [
-        name for kind in KINDS for name in (kind, f"{kind}s") if KINDS[kind].hit_alone
+        *(name for kind in KINDS for name in (kind, f"{kind}s") if KINDS[kind].hit_alone),
+        *("program", "programs"),
     ]
 
 

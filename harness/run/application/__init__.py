@@ -1,0 +1,1 @@
+"""Programs of the user's own beside the cluster, and what they make of the workload's records."""
