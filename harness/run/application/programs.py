@@ -144,7 +144,11 @@ class Programs:
         return tuple({program.first: program for program in self.ever}.values())
 
     def begin(self, first: str, part: ProgramPart) -> Program:
-        """Start the next process in a place."""
+        """Start the next process in a place, once what was there before is gone: a program may
+        have ended, and its shell not yet."""
+        for program in self.now():
+            if program.first == first:
+                wait_until(program.ended, timeout_s=END_LIMIT_S, what=f"{program.name} to end")
         with self._lock:
             number = 1 + sum(program.first == first for program in self.ever)
             name, log = first if number == 1 else f"{first}-{number}", self.logs / f"{first}.log"

@@ -60,7 +60,7 @@ class WorkerNodes:
     def start_node(self, node: Node) -> None:
         """Start a successor of a process that has ended; returns at once."""
         place = self._now(node)
-        if not place.ended():
+        if place.pid is not None:
             raise ClusterError(f"{place.name} is still running")
         if isinstance(place, Worker):
             self.workers.add(self.succeed(place, self.workers.successor_spec(place)))
