@@ -6,7 +6,7 @@ PIN = $(BIN)/uv pip compile $(UP) --quiet --universal --python-version 3.11 --ge
     --custom-compile-command "make requirements"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint unit check oracle test test-often test-s3 second-judge requirements nemesis-table mutants bench bench-checker study backends-table kraft releases bench-backends bench-compare configurations runner nightly nightly-kraft nightly-summary evidence test-workflows image harness-image wheel
+.PHONY: help setup demo lint unit check oracle test test-often test-s3 second-judge requirements nemesis-table mutants bench bench-checker study backends-table kraft applications releases bench-backends bench-compare configurations runner nightly nightly-kraft nightly-summary evidence test-workflows image harness-image wheel
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -118,6 +118,11 @@ kraft: ## make the missing runs of KRaft's scenarios (hours), then write docs/kr
 	$(SETUP)
 	@$(BIN)/kafka-harness campaign docs/kraft.toml --resume; code=$$?; \
 	    $(BIN)/python -m analysis.studies.kraft docs/kraft.toml && exit $$code
+
+applications: ## make the missing runs of the application under fault (an hour), then write the tables of docs/applications.md
+	$(SETUP)
+	@$(BIN)/kafka-harness campaign docs/applications.toml --resume; code=$$?; \
+	    $(BIN)/python -m analysis.studies.applications docs/applications.toml && exit $$code
 
 releases: ## make the missing runs of every pinned Kafka in each mode (an hour), then write docs/releases.md
 	$(SETUP)

@@ -1,5 +1,5 @@
-"""`make bench`: what recording costs the measured client, what evidence costs a run, what checking
-costs.
+"""`make bench`: what recording costs the measured client, what outputs of programs cost, what
+evidence costs a run, what checking costs.
 
 The recorder is measured twice: beside real brokers, and beside librdkafka's mock cluster, where
 nothing but the client costs anything.
@@ -20,6 +20,7 @@ def main() -> int:
     codes = []
     for argv in (
         [HARNESS, "up", "baseline", "--", *RECORDER],
+        [HARNESS, "up", "baseline", "--", sys.executable, "-m", "bench.outputs"],
         RECORDER,
         [sys.executable, "-m", "bench.evidence"],
         [sys.executable, "-m", "bench.checker.small"],

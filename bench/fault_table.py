@@ -40,6 +40,7 @@ from harness.model.exit_codes import INTERRUPTED, worst
 from harness.model.runs.run_record import RunRecord
 from harness.model.scenario import FaultPart, Scenario, WorkloadPart
 from harness.model.sections.kafka_releases import DEFAULT, NEWEST
+from harness.model.worker_kinds import PROGRAM
 from harness.nemesis.targets import TARGETS
 from harness.nemesis.verb import Trial
 from harness.nemesis.verbs import VERBS
@@ -117,7 +118,8 @@ class Kind:
     @property
     def words(self) -> list[str]:
         """The targets."""
-        return [target for target in TARGETS if not target.startswith(self.without)]
+        ours = (target for target in TARGETS if target not in (PROGRAM.name, f"{PROGRAM.name}s"))
+        return [target for target in ours if not target.startswith(self.without)]
 
     def has(self, line: Line) -> bool:
         """Whether a line was measured there."""

@@ -73,6 +73,9 @@ class Made:
     expected: Mapping[str, int]  # by anomaly
 
 
+OUTPUTS = "output-reader-0"
+
+
 def load_of(operations: int, shape: str) -> Load:
     """The load that makes about so many operations."""
     each = 5 if shape in ("clean", "planted") else 3  # sent, read, polled, processed, read at last
@@ -82,11 +85,12 @@ def load_of(operations: int, shape: str) -> Load:
     return Load(cycles=cycles, sends=sends // cycles // PRODUCERS * PRODUCERS, start_ns=START_NS)
 
 
-def write(folder: Path, operations: int, shape: str = "clean") -> Made:
-    """Write a sealed run of about so many operations to a folder that is not there yet."""
+def write(folder: Path, operations: int, shape: str = "clean", *, outputs: bool = False) -> Made:
+    """Write a sealed run of about so many operations to a folder that is not there yet; with an
+    output of each input, read twice, that programs made."""
     load, rng, run_id = load_of(operations, shape), np.random.default_rng(SEED), f"bench/{shape}"
     state, expected = State(), Counter[str]()
-    group = readers.Readers(final_ns=load.end_ns + FINAL_AFTER_NS)
+    group, inputs = readers.Readers(final_ns=load.end_ns + FINAL_AFTER_NS), list[Numbers]()
     with Sealed(folder, run_id) as history:
         history.tell("events", _first_assigned(load))
         for number in range(load.cycles):
@@ -104,15 +108,18 @@ def write(folder: Path, operations: int, shape: str = "clean") -> Made:
             expected += _found(plot, stops=shape == "planted")
             for process, columns in _recorded(plot, group, last=last):
                 history.record(process, columns)
+                inputs += [columns["value"]] if process.startswith("final-read") else []
             history.tell("events", [*readers.events(plot), *_without_value(plot)])
             history.tell("faults", [_fault(cycle)])
         history.tell("views", _views(load))
         log_ends = middle if shape == "tail-lost" else state.offset
         ends = _ends(log_ends, group, stop, _furthest(plot) if shape == "planted" else None)
         history.tell("events", [*ends, *_ended(history, load)])
+        if outputs:
+            _answer(history, np.concatenate(inputs), load)
         if shape == "planted":
             expected += Counter({"hanging-transaction": 2, "stable-back": 1})
-    _write_record(folder, run_id, load)
+    _write_record(folder, run_id, load, outputs=outputs)
     return Made(folder=folder, operations=history.operations, expected=dict(+expected))
 
 
@@ -315,7 +322,30 @@ def _workers() -> list[str]:
     return [f"{kind}-{number}" for kind, count in kinds.items() for number in range(count)]
 
 
-def _write_record(folder: Path, run_id: str, load: Load) -> None:
+def _answer(history: Sealed, inputs: Numbers, load: Load) -> None:
+    """An output of each input: read during the load, and once more after it."""
+    value, offset = inputs[inputs >= 0], np.arange(np.count_nonzero(inputs >= 0))
+    for f, begin_ns in (("output", load.start_ns), ("final-output", load.end_ns + S)):
+        times = begin_ns + offset * 1000
+        history.record(
+            OUTPUTS,
+            {
+                "f": f,
+                "type": "ok",
+                "partition": 0,
+                "value": value,
+                "offset": offset,
+                **dict.fromkeys(("intended_ns", "start_ns", "end_ns"), times),
+            },
+        )
+    told = {"process": OUTPUTS, "time_ns": load.end_ns + 2 * S}
+    end = dict.fromkeys(("committed_end", "uncommitted_end", "position"), len(offset))
+    ends = {**told, "event": "output-ends", "partition": 0, "complete": True, "log_start": 0, **end}
+    passed = ({"event": "passed", "partition": p, "position": 2**40} for p in range(PARTITIONS))
+    history.tell("events", [ends, *({**told, **each} for each in passed)])
+
+
+def _write_record(folder: Path, run_id: str, load: Load, *, outputs: bool) -> None:
     """run.json."""
     plan = [
         {"step": number, "verb": "kill", "target": "leader", "at": OUTAGE_S + number * CYCLE_NS / S}
@@ -343,6 +373,8 @@ def _write_record(folder: Path, run_id: str, load: Load) -> None:
     }
     record = story_record(run_id, said)
     scenario = record.scenario.model_dump(mode="json")
+    if outputs:
+        scenario["outputs"] = {"topic": "paid", "id": "json:/order_id"}
     scenario["workload"]["group_consumers"] = MEMBERS
     scenario["workload"]["producer"]["transaction.timeout.ms"] = 10_000
     RunFolder(path=folder).write(record.changed(scenario=scenario))

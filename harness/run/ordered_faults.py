@@ -131,9 +131,8 @@ class OrderedFaults:
         return _of(order)
 
     def _carry_out(self, order: Order, hold: bool) -> None:
-        held = (lambda: not order.released.is_set()) if hold else None
         try:
-            self._conductor.carry_out(order.step, held)
+            self._conductor.carry_out(order.step, lambda: hold and not order.released.is_set())
         except Exception as error:  # a mistake of ours too: whoever ordered it is told
             order.error = str(error) or type(error).__name__
 

@@ -21,7 +21,7 @@ from harness.cluster.docker import compose, engine
 from harness.cluster.kubernetes import location, manifests
 from harness.cluster.nodes import ClusterError
 from harness.distribution import kafka_home
-from harness.host import system_packages
+from harness.host import contained, system_packages
 from harness.host.java import find_java
 from harness.host.machine import HostError
 from harness.host.namespaces import UNSHARE
@@ -40,6 +40,7 @@ def examine(user_home: Path | None = None) -> list[HostFinding]:
         *programs(),
         java(),
         namespaces(),
+        pid_namespaces(),
         *kernel(),
         *kafka(user_home),
         *resources(),
@@ -47,6 +48,19 @@ def examine(user_home: Path | None = None) -> list[HostFinding]:
         docker_backend(),
         kubernetes_backend(),
     ]
+
+
+def pid_namespaces() -> HostFinding:
+    """Whether a program of the user's can be ended with all that it has started."""
+    able = bool(contained.namespace_words())
+    what = "what the user's programs start apart from them"
+    return HostFinding(
+        name="pid namespaces",
+        status="ok" if able else "unavailable",
+        detail=f"end {what}" if able else f"cannot be had: {what} may outlive a run",
+        remedy="" if able else "allow user namespaces, or run as root",
+        needed_for="[[programs]] beside clusters in containers, pods and elsewhere",
+    )
 
 
 def programs() -> list[HostFinding]:

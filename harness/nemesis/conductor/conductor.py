@@ -99,8 +99,8 @@ class Conductor:
         for thread in self._threads:
             thread.start()
 
-    def carry_out(self, step: Step, held: Callable[[], bool] | None = None) -> None:
-        """Carry out a step that is not of the plan, now. `held`: for how long."""
+    def carry_out(self, step: Step, held: Callable[[], bool]) -> None:
+        """Carry out a step that is not of the plan, now; it stays as long as it is `held`."""
         self._runner.run(step, held)
 
     def done(self) -> bool:

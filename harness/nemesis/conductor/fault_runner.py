@@ -71,15 +71,16 @@ class FaultRunner:
     reservations: Reservations = field(default_factory=Reservations)
 
     def run(self, step: Step, held: Callable[[], bool] | None = None) -> None:
-        """Choose, inject, prove, hold, heal and prove again. `held`: how long, instead of the
-        step's own time."""
+        """Choose, inject, prove, hold, heal and prove again. `held`, of one that was ordered by
+        itself: whether it is to stay, beside its own time; and the cluster need not recover while
+        another one is held."""
         try:
             nodes, roles = self._choose(step)
         except WaitTimeout as error:
             self.log.did_not_happen(step, error)
             return
         injections = self._injections(step, nodes, roles)
-        with self._healing(step, injections):
+        with self._healing(step, injections, ordered=held is not None):
             self._inject(step, injections)
             self._hold_in_force(step, injections, held)
             self.triggers.await_until(step, nodes)
@@ -149,25 +150,25 @@ class FaultRunner:
             if during is not None:
                 for injection in injections:
                     during(injection)
-            return time.monotonic_ns() >= end_ns if held is None else not held()
+            return time.monotonic_ns() >= end_ns and not (held and held())
 
         self.triggers.waits.wait(over, None, "the end of the fault")
 
     @contextmanager
-    def _healing(self, step: Step, injections: list[Injection]) -> Iterator[None]:
+    def _healing(self, step: Step, injections: list[Injection], *, ordered: bool) -> Iterator[None]:
         """Heals on every way out of the block; waits for recovery unless the run is ending."""
         try:
             yield
         finally:
             try:
-                self._heal(step, injections)
+                self._heal(step, injections, ordered=ordered)
             except OSError:  # what it writes has no room: healed all the same
                 for injection in injections:
                     VERBS[step.verb].heal(injection)
                 raise
             self.reservations.give_back(step.step)
 
-    def _heal(self, step: Step, injections: list[Injection]) -> None:
+    def _heal(self, step: Step, injections: list[Injection], *, ordered: bool) -> None:
         verb, names, waits = VERBS[step.verb], _names(injections), self.triggers.waits
         self.keep([node for injection in injections for node in injection.nodes])
         self.log.write("heal", "invoke", step, nodes=names)
@@ -185,8 +186,11 @@ class FaultRunner:
             ]
             if self.undo is not None:
                 self.undo.undone(step.step)
-            recovered = partial(self._recovered, verb, injections)
-            evidence.append(waits.wait(recovered, self.limits.heal_s, "every ISR to be full"))
+            if ordered and self.in_force:
+                evidence.append(f"{'; '.join(self.in_force.values())} stays in force")
+            else:
+                recovered = partial(self._recovered, verb, injections)
+                evidence.append(waits.wait(recovered, self.limits.heal_s, "every ISR to be full"))
         except (ClusterError, WaitTimeout, Interrupted) as error:
             self.log.write("heal", "info", step, nodes=names, error=str(error))
             raise

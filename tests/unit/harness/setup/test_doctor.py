@@ -14,7 +14,7 @@ from rich.console import Console
 
 from harness.cluster.docker import backend as docker
 from harness.distribution import kafka_home
-from harness.host import java, system_packages
+from harness.host import contained, java, system_packages
 from harness.host.namespaces import UNSHARE
 from harness.setup import doctor, install
 from harness.setup import host_finding as findings
@@ -74,6 +74,18 @@ def test_every_finding_about_this_host_is_complete() -> None:
     } <= set(names)
     assert all(f.detail for f in findings)
     assert can_run(findings), shown(findings)
+
+
+@pytest.mark.parametrize(("words", "status"), [(("unshare",), "ok"), ((), "unavailable")])
+def test_whether_programs_can_be_ended_whole(
+    monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], status: str
+) -> None:
+    monkeypatch.setattr(contained, "namespace_words", lambda: words)
+
+    finding = doctor.pid_namespaces()
+
+    assert finding.status == status
+    assert bool(finding.remedy) is (status != "ok")
 
 
 def test_a_kubernetes_that_does_not_answer_is_unavailable_with_the_reason(
