@@ -49,7 +49,9 @@ def _with_untold_times_null(table: DataFrame) -> DataFrame:
     of_send = F.col("f") == "send"
     begun, read = (F.array_contains("untold", name) for name in (BEGINS, READ_TIMES))
     untimed = F.when(of_send, begun).otherwise(read)
-    undue = F.when(of_send, begun).otherwise(F.size("untold") > 0)
+    # A record that is the user's text has the begin of its poll instead of a due time.
+    texts = F.col("intended_ns") == F.col("start_ns")
+    undue = F.when(of_send, begun).otherwise((F.size("untold") > 0) | texts)
     return table.withColumns(
         {
             "intended_ns": F.when(~undue, F.col("intended_ns")),

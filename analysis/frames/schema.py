@@ -194,11 +194,17 @@ UNOWNED = _struct(  # a partition that no member had in a generation that lasted
     from_ns=_LONG,
     until_ns=_LONG,
 )
+LIFE = _struct(  # of a process of a program
+    process=_STRING,
+    from_ns=_LONG,
+    to_ns=_LONG,  # null: nobody saw its end
+)
 OUTPUTS = _struct(  # of programs: analysis.stored.groups.programs
     least=_INT,  # that each input has
     most=_INT,  # null: any number
     complete=_BOOL,  # whether all of them were read
     passed=ArrayType(_LONG),  # up to where the programs' group got, by partition; null: not told
+    lives=ArrayType(LIFE),
 )
 RUNS = _struct(
     run_id=_STRING,

@@ -181,6 +181,14 @@ class UnownedRow(TypedDict):
     until_ns: int
 
 
+class LifeRow(TypedDict):
+    """A process of a program: schema.LIFE."""
+
+    process: str
+    from_ns: int
+    to_ns: int | None
+
+
 class OutputsRow(TypedDict):
     """What each input has of outputs, and how far they were read: schema.OUTPUTS."""
 
@@ -188,6 +196,7 @@ class OutputsRow(TypedDict):
     most: int | None
     complete: bool
     passed: list[int | None]
+    lives: list[LifeRow]
 
 
 class RunRow(TypedDict):

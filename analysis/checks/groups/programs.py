@@ -17,8 +17,9 @@ has twice is rightly answered twice.
     final read: a       outputs: a, a     =>  two outputs
     final read: a, a    outputs: a, a     =>  a duplicate
 
-**strange-output**: an output without an id, or of a value that nobody sent: no send has it, or one
-that failed, and no reader had the record. One in doubt may have been in the log.
+**strange-output**: an output without an id, or of a value that nobody sent (no send has it, or one
+that failed) and that no reader had: what was in the log was rightly answered, and is a phantom. One
+in doubt may have been there.
 
 **not-passed**: no output, and at the end of the drain the group had not passed the input, or there
 is no group: the programs may have been on their way. Demands on no-output are unknown then.
@@ -52,7 +53,8 @@ def by_output(tables: Tables) -> DataFrame | None:
     output without a value.
 
     The columns of fates; outputs (how many there are at the end), output_place (the last of them),
-    answered_ns (when one was first read during the load); asked (schema.OUTPUTS).
+    answered_ns (when one was first read during the load); asked (schema.OUTPUTS); reader (the
+    processes of programs that lived when the input came).
     """
     history = tables.history
     if not history.outputs:
@@ -80,6 +82,16 @@ def by_output(tables: Tables) -> DataFrame | None:
             on="run_id",
             how="inner",
         )
+        .withColumn("reader", F.array_join(F.transform(_living(), lambda each: each.process), ", "))
+    )
+
+
+def _living() -> Column:
+    """The processes that lived when an input came."""
+    came_ns = F.coalesce("acked_ns", "sent_ns")
+    return F.filter(
+        "asked.lives",
+        lambda each: (each.from_ns <= came_ns) & (each.to_ns.isNull() | (each.to_ns >= came_ns)),
     )
 
 
@@ -118,7 +130,7 @@ def two_outputs() -> Rule:
 def strange_output() -> Rule:
     """Outputs of no input."""
     unheard = F.col("first_place").isNull() & F.col("delivered_ns").isNull()
-    nobody = F.col("sent").isNull() | ((F.col("sent") == FAILED) & unheard)
+    nobody = (F.col("sent").isNull() | (F.col("sent") == FAILED)) & unheard
     return Rule(
         holds=(F.col("outputs") > 0) & nobody,
         place=F.lit(None).cast("bigint"),

@@ -34,6 +34,14 @@ def outputs_of(run: Run) -> OutputsRow | None:
         "most": most,
         "complete": whole >= set(range(partitions)),
         "passed": passed,
+        "lives": [
+            {
+                "process": str(each["process"]),
+                "from_ns": each["started_ns"],
+                "to_ns": each["ended_ns"],
+            }
+            for each in run.record.get("programs") or []
+        ],
     }
 
 

@@ -22,7 +22,7 @@ def outputs(case: Case) -> Iterator[tuple[str, int | None]]:
         ended, there = case["sent"].get(value), [at for at, v in log.items() if v == value]
         had = {*there, *(at for at, v in case["seen"].items() if v == value)}
         many = final.count(value)
-        unheard = ended is None or (ended == "fail" and not had)
+        unheard = ended in (None, "fail") and not had
         if many and unheard:
             yield "strange-output", value
         if not many and value in case["live"] and case["read"]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +23,6 @@ from harness.history import tables
 from tests.support import story_runs
 from tests.support.histories import LOAD_MS, LOAD_START_NS, ns_of
 from tests.support.oracles.programs import outputs
-from tests.support.random_histories.cases import FACTS
 from tests.support.random_histories.drawing import drawn
 from tests.support.random_histories.programs import answered
 
@@ -31,10 +30,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Row = dict[str, Any]
-_NOT_SO = (
-    *("from_start", "to_end", "dense", "one_copy", "acks_of_leader", "in_use"),
-    *("tailing", "grouped", "transforms", "transactional", "dirty"),
-)
 _END = {"log_start": 0, "position": 9, "committed_end": None, "uncommitted_end": None}
 NAMES = ("no-output", "two-outputs", "strange-output", "not-passed", "vanished")
 # Their rules on outputs alone: the same histories are no matter of consumers here.
@@ -70,8 +65,6 @@ def rows_of(case: Row, number: int) -> list[Row]:
 
 def facts_of(case: Row, number: int) -> Row:
     return {
-        **{name: [] for name in FACTS},
-        **dict.fromkeys(_NOT_SO, False),
         "run_id": str(number),
         "load_start_ns": LOAD_START_NS,
         "load_end_ns": ns_of(LOAD_MS),
@@ -81,6 +74,7 @@ def facts_of(case: Row, number: int) -> Row:
             "most": case["most"],
             "complete": case["read"],
             "passed": [case["passed"]],
+            "lives": [{"process": "pay-0", "from_ns": 0, "to_ns": None}],
         },
     }
 
@@ -125,7 +119,7 @@ def test_the_screen_suspects_each_value_of_which_something_is_wrong(tmp_path: Pa
         told = [{name: row.get(name) for name in schema.names} for row in rows]
         pq.write_table(pa.Table.from_pylist(told, schema=schema), file)
         wrong = Counter(outputs(case))
-        screened = screen([file], cast(Any, facts_of(case, number)), len(rows))
+        screened = screen([file], cast(Any, defaultdict(list, facts_of(case, number))), len(rows))
 
         assert not wrong or Sign.OUTPUTS in screened.signs, case
         suspects = set(screened.suspects["value"].to_pylist())

@@ -10,6 +10,7 @@ from tests.support.histories import (
     failed,
     final_read,
     found,
+    ns_of,
     read,
     sent,
     with_story,
@@ -40,6 +41,23 @@ def test_an_input_that_was_passed_and_has_no_output(report: Report) -> None:
     assert (counts(report), found(report, "no-output")) == ({"no-output": 1}, [1])
     assert report["anomalies"]["no-output"]["convicts"] is False  # the demand does
     assert report["verdict"] == "invalid"
+
+
+@with_story(
+    ONE,
+    final_read(1),
+    outputs(),
+    passed(1),
+    **{
+        **PAYMENTS,
+        "lives": [
+            {"process": "payments-0", "started_ns": ns_of(-9), "ended_ns": ns_of(900)},
+            {"process": "payments-0-2", "started_ns": ns_of(901)},
+        ],
+    },
+)
+def test_it_is_told_who_lived_when_the_input_came(report: Report) -> None:
+    assert report["anomalies"]["no-output"]["examples"][0]["reader"] == "payments-0"
 
 
 @with_story(ONE, final_read(1), outputs(), passed(0), **DEMANDED)
