@@ -15,8 +15,12 @@ from analysis.studies.claims import claims, name_of, unfinished
 from analysis.studies.pages import Cell, markdown_table, page
 from harness.model.campaigns.ledger import Lines
 
+ANOMALIES = ("no-output", "two-outputs", "not-passed")
 BEGIN, END = "<!-- measured -->\n", "<!-- end -->"
-HEADS = ("offsets", "runs", "no output (95 % CI)", "twice (95 % CI)", "inputs of each such run")
+HEADS = (
+    *("offsets", "runs", "no output (95 % CI)", "twice (95 % CI)", "stood still (95 % CI)"),
+    "inputs of each such run",
+)
 
 
 def render(campaign: Cell, ledger: Lines) -> str:
@@ -25,9 +29,8 @@ def render(campaign: Cell, ledger: Lines) -> str:
     for cell in campaign["cells"]:
         lines = [line for line in ledger.standing if line["cell"] == name_of(cell)]
         seen = checked(lines)
-        none, twice = counts(seen, "no-output"), counts(seen, "two-outputs")
-        hit = [number for number in (*none, *twice) if number]
-        shares = (affected(lines, "no-output"), affected(lines, "two-outputs"))
+        hit = [number for name in ANOMALIES[:2] for number in counts(seen, name) if number]
+        shares = [affected(lines, name) for name in ANOMALIES]
         row = (cell["claim"], str(len(seen)), *shares, middle(hit) if hit else "—")
         parts.setdefault(cell["part"], []).append(row)
     told = [f"### {part}\n\n{markdown_table(HEADS, rows)}\n" for part, rows in parts.items()]
