@@ -26,6 +26,10 @@ KNOWN: dict[str, dict[str, Any]] = {
     "power-loss-sole": {"verdict": "valid", "acked": 958, "lost": 407, "duplicate": 0},
     # The leader alone in the ISR dies, and one from outside takes over.
     "partition-ap": {"verdict": "valid", "acked": 1262, "lost": 256, "duplicate": 0},
+    # An application that commits first is killed twice: inputs have no output, as nobody wanted.
+    "payments-before": {"verdict": "invalid", "acked": 1854, "lost": 0, "duplicate": 0},
+    # One that commits last: it makes some twice.
+    "payments-after": {"verdict": "invalid", "acked": 907, "lost": 0, "duplicate": 0},
 }
 # By anomaly: what permits how many.
 CAUSES: dict[str, dict[str, Any]] = {
@@ -33,6 +37,8 @@ CAUSES: dict[str, dict[str, Any]] = {
     "leader-cut-from-zookeeper": {"lost": {"not-replicated": 330}},
     "power-loss-sole": {"lost": {"strike": 407}, "vanished": {"strike": 406}},
     "partition-ap": {"lost": {"unclean-election": 256}, "vanished": {"unclean-election": 256}},
+    "payments-before": {"no-output": {"configuration": 100}},
+    "payments-after": {"two-outputs": {"configuration": 24}},
 }
 
 
