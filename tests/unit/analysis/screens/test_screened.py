@@ -48,9 +48,9 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 FEW = 4  # of 800
 # Cycles are looked for in whole tables, both ways; stable offsets are drawn beside a history.
+NOT_COUNTED = {"circular-flow", "stable-back"}
 # Screened in histories of programs alone: test_programs_oracle.py.
 OF_PROGRAMS = {"no-output", "two-outputs", "strange-output", "not-passed"}
-NOT_COUNTED = {"circular-flow", "stable-back"}
 
 
 class Both:
