@@ -28,11 +28,14 @@ from harness.run.interrupts import Stopped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from contextlib import ExitStack
 
+    from harness.cluster.nodes import Node
     from harness.model.runs.run_folder import RunFolder
     from harness.model.runs.run_record import RunRecord
+    from harness.model.scenario import Scenario
     from harness.run.progress import Screen
-    from harness.run.run_context import Running
+    from harness.run.run_context import Run
     from harness.scenario.prepare import Prepared
 
 
@@ -144,12 +147,17 @@ def _held_up(record: RunRecord, folder: RunFolder, screen: Screen) -> int:
     run = Run(folder=folder, record=record, screen=screen, deadline=Deadline(FOR_EVER_S))
     with ExitStack() as closing:
         closing.callback(screen.say, "closing the cluster")
+        if _asks_who_clients_are(record):
+            return _bare(run, closing)
         running = set_up(run, closing)
-        _print_addresses(running, screen)
+        _print_addresses(running.cluster.nodes, running.scenario, run)
         faults = OrderedFaults(running, start_programs(running, closing))
         try:
             with listening(folder.path.parent, faults.answer) as path:
-                variables = {**_variables(running), SOCKET: str(path)}
+                variables = {
+                    **_variables(running.cluster.nodes, running.scenario),
+                    SOCKET: str(path),
+                }
                 code = _shell(variables, sys.argv[2:], screen, IN_CLIENTS_PLACE)
         finally:
             healed = faults.close()
@@ -158,25 +166,47 @@ def _held_up(record: RunRecord, folder: RunFolder, screen: Screen) -> int:
     return code if healed else FAILED
 
 
-def _print_addresses(running: Running, screen: Screen) -> None:
-    for node in running.cluster.nodes:
-        screen.say(f"{node.name:8} {node.endpoint}")
-    for name, value in _variables(running).items():
-        screen.say(f"{name}={value}")
-    logs = running.run.folder.logs
-    screen.say(f"node logs in {logs} (inside); exit the shell to stop the cluster")
+def _asks_who_clients_are(record: RunRecord) -> bool:
+    """Whether the brokers let in only clients with settings that the harness does not have."""
+    given = str(record.scenario.cluster.of_brokers.get("listener.security.protocol.map", ""))
+    spoken = dict(pair.partition(":")[::2] for pair in given.split(","))
+    return spoken.get("PLAINTEXT", "PLAINTEXT") != "PLAINTEXT"
 
 
-def _variables(running: Running) -> dict[str, str]:
+def _bare(run: Run, closing: ExitStack) -> int:
+    """The cluster alone, with its command: no client of ours gets in."""
+    from harness.cluster.backends import build
+
+    cluster = build(run.folder, run.record)
+    closing.callback(cluster.close)
+    cluster.start()
+    _print_addresses(cluster.nodes, None, run)
+    run.screen.say(
+        "the brokers ask who their clients are: no topic is made, no program started, and no fault "
+        "can be ordered"
+    )
+    return _shell(_variables(cluster.nodes, None), sys.argv[2:], run.screen)
+
+
+def _print_addresses(nodes: Sequence[Node], scenario: Scenario | None, run: Run) -> None:
+    for node in nodes:
+        run.screen.say(f"{node.name:8} {node.endpoint}")
+    for name, value in _variables(nodes, scenario).items():
+        run.screen.say(f"{name}={value}")
+    logs = run.folder.logs
+    run.screen.say(f"node logs in {logs} (inside); exit the shell to stop the cluster")
+
+
+def _variables(nodes: Sequence[Node], scenario: Scenario | None) -> dict[str, str]:
     """The addresses for clients and tools, and the topics, by environment variable."""
     from harness.cluster.nodes import brokers, controllers, zookeepers
 
-    nodes, outputs = running.cluster.nodes, running.scenario.outputs
+    outputs = scenario.outputs if scenario else None
     variables = {
         "KAFKA": ",".join(n.endpoint for n in brokers(nodes)),
         "ZOOKEEPER": ",".join(n.endpoint for n in zookeepers(nodes)),
         "CONTROLLERS": ",".join(n.quorum_endpoint for n in controllers(nodes)),
-        "TOPIC": running.scenario.topic.name,
+        "TOPIC": scenario.topic.name if scenario else "",
         "OUTPUTS": outputs.topic if outputs else "",
     }
     return {name: value for name, value in variables.items() if value}

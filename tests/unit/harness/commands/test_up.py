@@ -17,6 +17,7 @@ from rich.console import Console
 from harness.commands import up
 from harness.run.interrupts import Stopped
 from harness.run.progress import Screen
+from tests.support.recorded_runs import run_record
 
 ADDRESSES = {"KAFKA": "kafka1:9092"}
 
@@ -65,6 +66,20 @@ def test_a_stop_tells_the_program_to_end(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(Stopped):
         up._shell(ADDRESSES, ["program"], screen()[0])
     assert ended == ["program"]
+
+
+@pytest.mark.parametrize(
+    ("given", "asks"),
+    [({}, False), ({"listener.security.protocol.map": "PLAINTEXT:SASL_SSL"}, True)],
+)
+def test_brokers_that_ask_who_clients_are_are_held_up_alone(
+    given: dict[str, str], asks: bool
+) -> None:
+    record = run_record()
+    cluster = record.scenario.cluster.model_copy(update={"server": given})
+    scenario = record.scenario.model_copy(update={"cluster": cluster})
+
+    assert up._asks_who_clients_are(record.model_copy(update={"scenario": scenario})) is asks
 
 
 def test_what_a_shell_starts_can_be_interrupted_though_up_itself_cannot(
