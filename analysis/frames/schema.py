@@ -204,6 +204,7 @@ OUTPUTS = _struct(  # of programs: analysis.stored.groups.programs
     most=_INT,  # null: any number
     complete=_BOOL,  # whether all of them were read
     passed=ArrayType(_LONG),  # up to where the programs' group got, by partition; null: not told
+    followed=_BOOL,  # whether outputs were read as they came: not those that a command prints
     lives=ArrayType(LIFE),
 )
 RUNS = _struct(

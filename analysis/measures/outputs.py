@@ -33,7 +33,8 @@ class Answers:
     values."""
 
     def __init__(self, run: RunRow) -> None:
-        self._run, self._asked = run, run.get("outputs")
+        asked = run.get("outputs")
+        self._run, self._asked = run, asked if asked and asked["followed"] else None
         self._parts: list[tuple[Numbers, Numbers]] = []
         self._value = self._read_ns = np.zeros(0, dtype=np.int64)
         self._waits: list[tuple[Numbers, Numbers]] = []

@@ -196,6 +196,7 @@ class OutputsRow(TypedDict):
     most: int | None
     complete: bool
     passed: list[int | None]
+    followed: bool
     lives: list[LifeRow]
 
 

@@ -34,6 +34,7 @@ def outputs_of(run: Run) -> OutputsRow | None:
         "most": most,
         "complete": whole >= set(range(partitions)),
         "passed": passed,
+        "followed": bool(asked["topic"]),
         "lives": [
             {
                 "process": str(each["process"]),
