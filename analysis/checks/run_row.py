@@ -166,8 +166,8 @@ def _changes(run: Run, shown: Callable[[View], object]) -> Iterator[tuple[View, 
 
 def _read_up_to(run: Run, partition: int) -> int | None:
     """Up to where the final read has read a partition, in passes whose tables are whole."""
-    wrong = {row["process"] for row in run.findings} | {damage.process for damage in run.damage}
-    ends = (e for e in run.ends if e["partition"] == partition and e["process"] not in wrong)
+    mine = (end for end in run.ends if end["partition"] == partition)
+    ends = (end for end in mine if end["process"] not in run.unsound)
     return max((end["position"] for end in ends if end["position"] is not None), default=None)
 
 

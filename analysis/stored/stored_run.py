@@ -80,6 +80,11 @@ class Run:
         return (*self.damage, *(each for each in found if each is not None))
 
     @property
+    def unsound(self) -> set[str | None]:
+        """The processes of which not all that they recorded may be here."""
+        return {row["process"] for row in self.findings} | {each.process for each in self.damage}
+
+    @property
     def run_id(self) -> str:
         """<scenario>/<UTC time>-<seed>."""
         return str(self.record["run_id"])
@@ -280,14 +285,10 @@ def final_ends(run: Run) -> list[FinalEnd]:
     so that nothing is called lost that might have been deleted. A pass is complete only if nothing
     was found wrong with what its worker recorded: what it read may not all be here.
     """
-    wrong = {
-        *(finding["process"] for finding in run.findings),
-        *(damage.process for damage in run.damage),
-    }
     rows = list[FinalEnd]()
     for partition in range(run.partitions):
         passes = [end for end in run.ends if end["partition"] == partition]
-        complete = [end for end in passes if end["complete"] and end["process"] not in wrong]
+        complete = [end for end in passes if end["complete"] and end["process"] not in run.unsound]
         best = max(complete or passes, key=lambda end: end["log_start"] or 0, default=None)
         rows.append(
             {
