@@ -40,7 +40,7 @@ from harness.run.load.worker_specs import coordinated
 from harness.run.load.workers import Workers
 from harness.run.run_context import Running
 from harness.scenario.prepare import unavailable
-from harness.scenario.rules import fault_problems, setting_of
+from harness.scenario.rules import entry_problems, setting_of
 from harness.waiting import wait_until
 
 Answer = dict[str, Any]
@@ -105,7 +105,7 @@ class OrderedFaults:
             fault = FaultPart.model_validate({"at_s": 0.0, **asked["fault"]})
         except (ValidationError, TypeError, KeyError) as error:
             return _refused(problem_of(error) if isinstance(error, ValidationError) else "no fault")
-        problems = fault_problems(scenario.model_copy(update={"faults": (fault,), "mixed": None}))
+        problems = entry_problems(fault, scenario)
         record = self._running.run.record
         if not problems and (why := unavailable(fault, scenario, BACKENDS[record.backend])):
             problems = [why]
@@ -115,7 +115,7 @@ class OrderedFaults:
                 f"{fault.verb}: nodes must be started for it: name it in the scenario's [[faults]]"
             ]
         if problems:
-            return _refused(problems[0].rpartition("): ")[2])  # without the entry's number
+            return _refused(problems[0])
         seed = record.seed + number
         (step, *_) = plan.make((fault,), seed, setting=setting_of(scenario))
         order = Order(step=step.model_copy(update={"step": number, "series": number}))

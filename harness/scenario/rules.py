@@ -293,22 +293,24 @@ def fault_problems(scenario: Scenario) -> list[str]:
     entries = [("faults", *entry) for entry in enumerate(scenario.faults)]
     entries += [("mixed.faults", *entry) for entry in enumerate(drawn)]
     for section, number, fault in entries:
-        where = entry_name(section, number, fault)
-        if fault.verb not in VERBS:
-            problems.append(
-                f"{where}: verb: {fault.verb!r} is unknown{did_you_mean(fault.verb, VERBS)}"
-            )
-            continue
-        verb = VERBS[fault.verb]
-        problems += [f"{where}: options: {p}" for p in verb.problems(fault.options)]
-        problems += [f"{where}: {p}" for p in target_problems(fault, scenario)]
-        problems += [f"{where}: until: {p}" for p in _until_problems(fault, scenario.workload)]
-        if section == "faults":
-            times = timing_problems(fault, scenario.workload, first=number == 0)
-            problems += [f"{where}: {p}" for p in times]
+        found = entry_problems(fault, scenario)
+        if section == "faults" and fault.verb in VERBS:
+            found += timing_problems(fault, scenario.workload, first=number == 0)
+        problems += [f"{entry_name(section, number, fault)}: {problem}" for problem in found]
     if not problems:
         problems += contradictions(scenario.faults, setting_of(scenario))
     return [*problems, *_mixed_problems(scenario)]
+
+
+def entry_problems(fault: FaultPart, scenario: Scenario) -> list[str]:
+    """What is impossible about one fault, whenever it comes."""
+    if fault.verb not in VERBS:
+        return [f"verb: {fault.verb!r} is unknown{did_you_mean(fault.verb, VERBS)}"]
+    return [
+        *(f"options: {problem}" for problem in VERBS[fault.verb].problems(fault.options)),
+        *target_problems(fault, scenario),
+        *(f"until: {problem}" for problem in _until_problems(fault, scenario.workload)),
+    ]
 
 
 def _until_problems(fault: FaultPart, work: WorkloadPart) -> list[str]:
