@@ -55,11 +55,7 @@ def report(run: Run, found: Found, permission: Permission) -> Report:
     judged = judged_of(run, found, permission)
     counts = judged.counts
     happened = outcome(
-        judged.judgements,
-        judged.unclear,
-        counts["acked"],
-        judged.tried,
-        counts["expired_unread"],
+        judged.judgements, judged.unclear, counts["acked"], judged.tried, counts["expired_unread"]
     )
     demanded = bool(run.scenario.get("expect"))
     return Report(

@@ -90,14 +90,7 @@ def judged_of(run: Run, found: Found, permission: Permission) -> Judged:
     # Without acks nobody knows which sends arrived.
     counts = {**found.counts, **({"undelivered": 0} if facts.acks == "0" else {})}
     tallies = {name: _tally(found.findings[name], permission) for name in NAMES}
-    left = {**counts, "not_passed": tallies["not-passed"].count}
-    unsure = Unsure(
-        doubts=doubts(run, found.counts, tallies["unseen"].count, found.work),
-        untested={
-            **untested(run, left, found.after_faults, found.work, found.acked_unseen),
-            **_unanswered(found),
-        },
-    )
+    unsure = _unsure(run, found, counts, tallies)
     kinds = kinds_at_work(permission, by_cause(found))
     judgements = judge(tallies, permission.promised, demands, unsure, kinds)
     damage = (*run.suspect, *short_tables(run, found.work))
@@ -126,11 +119,8 @@ def judged_of(run: Run, found: Found, permission: Permission) -> Judged:
         "unordered_ends": unordered_ends(run),
     }
     numbers = unproved(judge_counts(counted, demands, unsure), damage)
-    latency = latencies(found, facts)
-    through_ms = found.through_ms.get("p99")
-    levels = judge_levels(found.counts, latency, demands, unsure.doubts, through_ms)
-    levels = unproved(levels, damage)
-    errors = _errors(run, found)
+    latency, errors = latencies(found, facts), _errors(run, found)
+    levels = unproved(judge_levels(found.counts, _p99_ms(found, latency), demands, unsure), damage)
     unknown = replace(unsure, doubts=(*unsure.doubts, *untold_reasons(facts)))
     return Judged(
         facts=facts,
@@ -154,11 +144,28 @@ def judged_of(run: Run, found: Found, permission: Permission) -> Judged:
     )
 
 
-def _unanswered(found: Found) -> dict[str, str]:
-    """Why the time through cannot be told."""
-    if not found.through_ms or found.through_ms["p99"] is not None:
-        return {}
-    return {"through-p99-ms": "inputs decide it of which no output was read before the drain ended"}
+def _unsure(
+    run: Run, found: Found, counts: Mapping[str, int], tallies: Mapping[str, Tally]
+) -> Unsure:
+    """What is not known of the run, and what was not put to the test."""
+    left = {**counts, "not_passed": tallies["not-passed"].count}
+    open_ = untested(run, left, found.after_faults, found.work, found.acked_unseen)
+    if found.through_ms and found.through_ms["p99"] is None:
+        open_["through-p99-ms"] = (
+            "inputs decide it of which no output was read before the drain ended"
+        )
+    return Unsure(
+        doubts=doubts(run, found.counts, tallies["unseen"].count, found.work), untested=open_
+    )
+
+
+def _p99_ms(found: Found, latency: Latencies) -> dict[str, float | None]:
+    """What demands ask for, by their name."""
+    return {
+        "ack-p99-ms": latency.ack.p99 if latency.ack else None,
+        "delivery-p99-ms": latency.delivery.p99 if latency.delivery else None,
+        "through-p99-ms": found.through_ms.get("p99"),
+    }
 
 
 def _doubts_of_loss(run: Run, found: Found, doubts: Sequence[str]) -> Sequence[str]:

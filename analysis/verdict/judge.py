@@ -31,7 +31,6 @@ from analysis.verdict.demands import (
     level_words,
 )
 from harness.model.exit_codes import INVALID, UNKNOWN, VALID
-from harness.model.runs.report import Latencies, Quantiles
 from harness.model.runs.report_course import Absence
 from harness.model.sections.expect import COUNTS, GAPS, ISR_TIMES, QUANTILES, SHARES
 
@@ -251,27 +250,20 @@ def judge_counts(
 
 def judge_levels(
     counts: Mapping[str, int],
-    latency: Latencies,
+    p99_ms: Mapping[str, float | None],
     demands: Mapping[str, Demand],
-    doubts: tuple[str, ...],
-    through_ms: float | None = None,
+    unsure: Unsure,
 ) -> dict[str, Level]:
-    """The demanded latencies and shares, of the report's `counts` and `latency_ms`. With any doubt
-    they are neither met nor broken: what nobody saw could make them larger or smaller. So is a time
-    `through` that inputs without an output decide."""
-    seen: dict[str, float | None] = {}
-    for name, whose in QUANTILES.items():
-        quantiles: Quantiles | None = getattr(latency, whose, None)
-        seen[name] = quantiles.p99 if quantiles else None
-    seen["through-p99-ms"] = through_ms
-    seen |= dict.fromkeys(SHARES, _error_percent(counts))
+    """The demanded latencies (`p99_ms`, by demand) and shares, of the report's `counts`. With any
+    doubt they are neither met nor broken: what nobody saw could make them larger or smaller."""
+    seen = {name: (p99_ms.get(name), "ms") for name in QUANTILES}
+    seen |= {name: (_error_percent(counts), "%") for name in SHARES}
     found = {}
-    for name, level in seen.items():
-        if name in demands:
-            open_ = doubts or (name == "through-p99-ms" and level is None)
-            met = None if open_ else level is not None and demands[name].met(level, known=True)
-            unit = "%" if name in SHARES else "ms"
-            found[name] = Level(seen=level, unit=unit, demand=demands[name], met=met)
+    for name, (level, unit) in seen.items():
+        if demand := demands.get(name):
+            met = level is not None and demand.met(level, known=True)
+            known = unsure.knows(name)
+            found[name] = Level(seen=level, unit=unit, demand=demand, met=met if known else None)
     return found
 
 

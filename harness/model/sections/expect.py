@@ -33,11 +33,7 @@ COUNTS = {
 }
 ALONE = "acked-isr-alone"
 SAMPLED = ("kept-past-log-end", "lost-within-log-end")  # of these, what samples tell
-QUANTILES = {
-    "ack-p99-ms": "ack",
-    "delivery-p99-ms": "delivery",
-    "through-p99-ms": "through",
-}  # demand -> whose latency
+QUANTILES = ("ack-p99-ms", "delivery-p99-ms", "through-p99-ms")
 SHARES = ("error-share",)
 OF_READERS = ("redeliveries", "delivery-p99-ms")
 OF_PROGRAMS = ("unordered-ends",)

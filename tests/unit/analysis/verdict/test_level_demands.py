@@ -8,7 +8,6 @@ import pytest
 
 from analysis.verdict.demands import DemandError, level_words, parse
 from analysis.verdict.judge import SURE, Unsure, decide, judge_counts, judge_levels
-from harness.model.runs.report import Latencies, Quantiles
 from tests.support.histories import (
     aborted,
     damage,
@@ -24,10 +23,7 @@ from tests.support.histories import (
 
 Report = dict[str, Any]
 COUNTS = {"sends": 200, "failed": 5, "aborted": 4, "indeterminate": 2}
-QUANTILES = {"p50": 1.0, "p95": 2.0, "p999": 99.0, "max": 99.0}
-LATENCY_MS = Latencies(
-    ack=Quantiles(**QUANTILES, p99=40.0), delivery=Quantiles(**QUANTILES, p99=90.0)
-)
+P99_MS = {"ack-p99-ms": 40.0, "delivery-p99-ms": 90.0}
 
 
 @pytest.mark.parametrize(
@@ -46,7 +42,7 @@ LATENCY_MS = Latencies(
 )
 def test_a_level_meets_its_demand_or_breaks_it(demand: str, text: str, met: bool) -> None:
     """One failed and two in doubt of 200 are 1.5 %."""
-    levels = judge_levels(COUNTS, LATENCY_MS, parse({demand: text}), ())
+    levels = judge_levels(COUNTS, P99_MS, parse({demand: text}), SURE)
 
     assert levels[demand].met is met
     assert decide({}, SURE, levels).name == ("valid" if met else "invalid")
@@ -55,18 +51,19 @@ def test_a_level_meets_its_demand_or_breaks_it(demand: str, text: str, met: bool
 @pytest.mark.parametrize("text", ["<= 1 %", ">= 1 %"])
 def test_a_level_of_which_not_all_is_known_is_neither_met_nor_broken(text: str) -> None:
     """What nobody saw can make a share larger or smaller."""
-    levels = judge_levels(COUNTS, LATENCY_MS, parse({"error-share": text}), ("a doubt",))
+    doubted = Unsure(doubts=("a doubt",))
+    levels = judge_levels(COUNTS, P99_MS, parse({"error-share": text}), doubted)
 
     assert levels["error-share"].met is None
-    assert decide({}, Unsure(doubts=("a doubt",)), levels).name == "unknown"
+    assert decide({}, doubted, levels).name == "unknown"
 
 
 def test_where_there_was_nothing_to_measure_no_demand_is_met() -> None:
     levels = judge_levels(
         {"sends": 0, "failed": 0, "aborted": 0, "indeterminate": 0},
-        Latencies(ack=None, delivery=None),
+        {},
         parse({"ack-p99-ms": "<= 5", "error-share": "<= 5 %"}),
-        (),
+        SURE,
     )
 
     assert decide({}, SURE, levels).reasons == (
