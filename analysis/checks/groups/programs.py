@@ -165,8 +165,7 @@ def _is_passed() -> Column:
 WITH_OUTPUTS = when("where programs have [outputs]", lambda facts: facts.outputs)
 OF_THE_APPLICATION = permitted(
     WITH_OUTPUTS,
-    "How the application reads and sends is its own: what it owes is what the scenario demands "
-    "(`[expect]`).",
+    "How the application reads and sends is its own: what it owes is what the scenario demands.",
     "kafka-harness, docs/applications.md",
 )
 STRANGE_OUTPUT = Anomaly(
