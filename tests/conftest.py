@@ -38,13 +38,15 @@ marks: set[str] = set()  # of the test that runs now
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whoever uses Spark starts its JVM; who asks for the report of a story is marked, too."""
+    """Whoever uses Spark starts its JVM; who asks for the report of a story is marked, too, and
+    whose stories are tables: so many that two processes which use Spark have as much to do."""
     for item in items:
         fixtures = getattr(item, "fixturenames", ())
         if "spark" in fixtures:
             item.add_marker("jvm")
             item.add_marker(pytest.mark.timeout(func_only=True))
-        if "stories" in fixtures:
+        of_tables = item.path.parent.name == "tables" and item.get_closest_marker("jvm")
+        if "stories" in fixtures or of_tables:
             item.add_marker("stories")
 
 

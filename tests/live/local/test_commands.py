@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 
 import pytest
 
 from harness.model.campaigns.ledger import read
 from harness.waiting import wait_until
-from tests.support.commands import COMMAND, TWO_NODES, newest_run
+from tests.support.commands import COMMAND, newest_run
 from tests.support.host_pace import bound_s
 
 pytestmark = pytest.mark.cluster
@@ -51,18 +50,6 @@ def test_up_prints_addresses_and_ends_with_its_signal(tmp_path):
 
     assert process.wait(timeout=bound_s(60)) == 128 + signal.SIGTERM
     assert "KAFKA=10.77.0.21:9092,10.77.0.22:9092,10.77.0.23:9092" in said.read_text()
-
-
-def test_up_runs_a_command_in_the_cluster_s_network_and_ends_with_its_code(tmp_path):
-    asked = "import os, socket; host, port = os.environ['KAFKA'].split(',')[0].split(':'); "
-    asked += "socket.create_connection((host, int(port)), 5); print('connected to', host); exit(7)"
-    script = ("--", sys.executable, "-c", asked)
-    said = tmp_path / "said"
-    with said.open("w") as output:
-        process = start("up", "baseline", *TWO_NODES, *script, output=output)
-
-    assert process.wait(timeout=bound_s(120)) == 7, said.read_text()
-    assert "connected to 10.77.0.21" in said.read_text()
 
 
 def test_an_interrupted_campaign_goes_on_and_repeats_nothing(tmp_path):
