@@ -4,10 +4,11 @@
     bootstrap = ["kafka-a.example.org:9092", "kafka-b.example.org:9092"]
     client = "client.properties"         # TLS and SASL: harness.cluster.client_security
 
-Faults are those that ask nothing of the cluster, the user's own commands, and need `--allow` with
-the first bootstrap server. `heal` carries out the heal commands of a killed harness where they are
-allowed (harness.commands.heal), and with --down removes the topic and the group that it left, once
-the command line allows each address and the file with the credentials, which run.json names.
+Its brokers are hit by the user's own commands alone, which ask nothing of the cluster, and need
+`--allow` with the first bootstrap server; workers and programs are hit as anywhere. `heal` carries
+out the heal commands of a killed harness where they are allowed (harness.commands.heal), and with
+--down removes the topics and the group that it left, once the command line allows each address and
+the file with the credentials, which run.json names.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from harness.model.scenario import AttachPart, ExternalPart, Scenario
 def make(_: RunFolder, record: RunRecord) -> Cluster:
     """The cluster that the bootstrap servers name. Raises ClusterError."""
     wanted = record.scenario.backend.external
-    if record.plan:
+    if record.hits_nodes:
         name = wanted.bootstrap[0]  # what --allow must say
         guard(name, ours=False, named=name, allowed=record.allow)
     settings = settings_of(wanted.client)
@@ -42,8 +43,8 @@ def capabilities(_: Scenario) -> frozenset[type]:
 
 
 def hits(_: Scenario) -> frozenset[Role]:
-    """Its brokers are all that is known there."""
-    return frozenset({"broker"})
+    """Its brokers are all that is known there, and workers are ours."""
+    return frozenset({"broker", "client"})
 
 
 def because(_: Scenario, __: type) -> str:
@@ -79,6 +80,15 @@ def there_already(scenario: Scenario, part: ExternalPart | AttachPart, where: st
             yield f"cluster.{key}: what this cluster runs is not the harness's: remove the key"
     if scenario.cluster.racks:
         yield "cluster.racks: the racks of this cluster are not the harness's: remove the key"
+    told = [text for each in scenario.programs for text in (*each.command, *each.env.values())]
+    topics = ["topic"] if told else []
+    topics += ["outputs"] if scenario.outputs and scenario.outputs.topic else []
+    for name in topics:
+        if not any(f"{{{name}}}" in text for text in told):
+            yield (
+                f"programs: none of them is given {{{name}}}: in a cluster that is there the run's "
+                "topics have names of their own"
+            )
     if scenario.workload.read_via == "follower":
         yield 'workload.read_via = "follower" needs brokers that the harness has configured'
 

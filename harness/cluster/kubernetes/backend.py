@@ -84,7 +84,7 @@ def _attached(folder: RunFolder, record: RunRecord) -> Cluster:
     version, labels = api.version(), api.namespace_labels()
     if labels is None:
         raise ClusterError(f"there is no namespace {part.namespace}")
-    if record.plan:
+    if record.hits_nodes:
         name = part.namespace
         guard(name, ours=LABEL in labels, named=name, allowed=record.allow)
     folder.update(cluster=ClusterRecord(namespace=part.namespace, context=context))

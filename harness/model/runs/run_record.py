@@ -236,6 +236,11 @@ class RunRecord(Record):
             raise ValueError(problem)
         return self
 
+    @property
+    def hits_nodes(self) -> bool:
+        """Whether a fault is planned of anything but workers and programs."""
+        return any(not step.telling or step.telling.kind != "client" for step in self.plan)
+
     def changed(self, **changes: Any) -> RunRecord:
         """The record with other values of these keys, checked. Raises RecordError."""
         return _validated({**self.model_dump(mode="json"), **to_jsonable_python(changes)})

@@ -235,7 +235,6 @@ def test_they_are_refused_where_both_may_be_drawn_and_one_alone_is_not() -> None
 @pytest.mark.parametrize(
     ("backend", "settings", "target"),
     [
-        ("external", EXTERNAL, "producers"),
         ("external", EXTERNAL, "zk1"),
         ("kubernetes", ATTACH, "zk1"),
     ],
@@ -250,11 +249,37 @@ def test_a_target_that_nobody_can_reach_there_is_refused(
     )
 
 
-def test_what_is_done_to_workers_asks_nothing_of_their_cluster() -> None:
+@pytest.mark.parametrize(
+    ("env", "refused"),
+    [
+        ({}, "topic"),
+        ({"FROM": "{topic}"}, "outputs"),
+        ({"FROM": "{topic}", "TO": "{outputs}"}, None),
+    ],
+)
+def test_a_program_beside_a_cluster_that_is_there_is_given_the_run_s_topics(
+    env: dict[str, str], refused: str | None
+) -> None:
+    program = {"name": "app", "command": ["{python}"], "env": env}
+    outputs = {"topic": "paid", "id": "key", "group": "app"}
+    settings = {**EXTERNAL, "workload.kind": "stream", "workload.record": "$value"}
+    scenario = read_scenario("baseline", {**settings, "programs": [program], "outputs": outputs})
+
+    why = BACKENDS["external"].refuses(scenario)
+
+    assert (refused is None) == (why is None)
+    assert refused is None or f"none of them is given {{{refused}}}" in str(why)
+
+
+@pytest.mark.parametrize(("backend", "settings"), [("external", EXTERNAL), ("kubernetes", ATTACH)])
+def test_what_is_done_to_workers_asks_nothing_of_their_cluster(
+    backend: str, settings: dict[str, Any]
+) -> None:
     pytest.importorskip("kubernetes")
     fault = {"verb": "kill", "target": "producers", "at_s": 1}
-    settings = {**ATTACH, "workload.kind": "stream", "faults": [fault]}
+    given = {**settings, "workload.kind": "stream", "faults": [fault]}
 
-    request = Request(scenario="baseline", seed=1, backend="kubernetes", settings=settings)
+    prepared = prepare(Request(scenario="baseline", seed=1, backend=backend, settings=given))
 
-    assert [step.verb for step in prepare(request).steps] == ["kill"]
+    assert [step.verb for step in prepared.steps] == ["kill"]
+    assert not prepared.record.hits_nodes
