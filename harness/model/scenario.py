@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from harness.model.sections.backends import AttachPart, BackendPart, ExternalPart, SelectorsPart
 from harness.model.sections.cluster import ClusterPart, TopicPart
 from harness.model.sections.faults import FaultPart, MixedPart
 from harness.model.sections.part import Count, Part
-from harness.model.sections.programs import OutputsPart, ProgramPart
+from harness.model.sections.programs import OutputsPart, ProgramPart, is_one
 from harness.model.sections.workload import WorkloadPart
 
 
@@ -102,6 +102,7 @@ class Scenario(Part):
     ] = ()
     outputs: Annotated[
         OutputsPart | None,
+        BeforeValidator(is_one),
         Field(
             description="what the programs make of the workload's records, and how to find it",
             examples=[{"topic": "paid", "id": "json:/order_id", "group": "payments"}],

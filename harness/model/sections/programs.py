@@ -8,9 +8,9 @@ a folder of its own in the run's, {python} the harness's own Python.
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from harness.model.sections.part import Count, Length, Listed, Part, Value
 
@@ -50,6 +50,16 @@ def _is_ready(text: str) -> str:
     if not _READY.fullmatch(text):
         raise ValueError('write "line:TEXT" or "port:NUMBER"')
     return text
+
+
+def is_one(given: Any) -> Any:
+    """What is not judged: outputs in several topics, and those of several inputs."""
+    if isinstance(given, list | tuple):
+        raise ValueError(
+            "name one: outputs in several topics, and those of several inputs (aggregations, "
+            "joins), are not judged"
+        )
+    return given
 
 
 class ProgramPart(Part):
@@ -104,6 +114,7 @@ class OutputsPart(Part):
 
     topic: Annotated[
         str,
+        BeforeValidator(is_one),
         Field(description="the topic that they are sent to; the run makes it", examples=["paid"]),
     ] = ""
     command: Annotated[
@@ -117,6 +128,7 @@ class OutputsPart(Part):
     ] = ()
     id: Annotated[
         str,
+        BeforeValidator(is_one),
         AfterValidator(_is_id),
         Field(
             description="where an output of a topic has the `$value` of its input: `json:/FIELD` "

@@ -73,6 +73,14 @@ def test_refused(work: dict[str, Any], sections: dict[str, Any], words: str) -> 
     assert any(words in problem for problem in problems({"kind": "stream", **work}, **sections))
 
 
+@pytest.mark.parametrize(
+    "outputs", [[OUT, OUT], {**OUT, "topic": ["paid", "audit"]}, {**OUT, "id": ["key", "json:/b"]}]
+)
+def test_outputs_in_several_topics_or_of_several_inputs_are_not_judged(outputs: Any) -> None:
+    with pytest.raises(ValueError, match="name one: outputs in several topics, and those of"):
+        problems(TEXT, programs=[PAY], outputs=outputs)
+
+
 def test_the_line_without_a_value_is_named(tmp_path: Path) -> None:
     file = tmp_path / "orders"
     file.write_text("$value\nnothing\n")
