@@ -97,20 +97,12 @@ def _living() -> Column:
 
 def no_output() -> Rule:
     """Inputs that the group passed, with fewer outputs than they should have."""
-    return Rule(
-        holds=_is_silent() & _is_passed(),
-        place=F.col("first_place"),
-        time_ns=F.col("acked_ns"),
-    )
+    return _of_silent(_is_passed())
 
 
 def not_passed() -> Rule:
     """Inputs with fewer outputs than they should have that the group has not passed."""
-    return Rule(
-        holds=_is_silent() & ~_is_passed(),
-        place=F.col("first_place"),
-        time_ns=F.col("acked_ns"),
-    )
+    return _of_silent(~_is_passed())
 
 
 def two_outputs() -> Rule:
@@ -149,12 +141,16 @@ def vanished_output() -> Rule:
     )
 
 
-def _is_silent() -> Column:
-    """An input that should have an output and has none, or too few."""
+def _of_silent(which: Column) -> Rule:
+    """Inputs that should have an output and have none, or too few."""
     there = (F.col("sent") == ACKED) & F.col("first_place").isNotNull()
     unanswered = F.col("answered_ns").isNull() | (F.col("outputs") > 0)
     few = F.col("outputs") < F.col("asked.least")
-    return there & F.col("asked.complete") & few & unanswered
+    return Rule(
+        holds=there & F.col("asked.complete") & few & unanswered & which,
+        place=F.col("first_place"),
+        time_ns=F.col("acked_ns"),
+    )
 
 
 def _is_passed() -> Column:
@@ -163,11 +159,11 @@ def _is_passed() -> Column:
 
 
 WITH_OUTPUTS = when("where programs have [outputs]", lambda facts: facts.outputs)
-OF_THE_APPLICATION = permitted(
-    WITH_OUTPUTS,
+_ITS_OWN = (
     "How the application reads and sends is its own: what it owes is what the scenario demands.",
     "kafka-harness, docs/applications.md",
 )
+OF_THE_APPLICATION = permitted(WITH_OUTPUTS, *_ITS_OWN)
 STRANGE_OUTPUT = Anomaly(
     name="strange-output",
     rules={by_output: strange_output},
@@ -177,7 +173,7 @@ STRANGE_OUTPUT = Anomaly(
     of="output",
     headline="{n} {is} of no input",
     judged=WITH_OUTPUTS,
-    promises=(permitted(ALWAYS, OF_THE_APPLICATION.why, OF_THE_APPLICATION.source),),
+    promises=(permitted(ALWAYS, *_ITS_OWN),),
 )
 NOT_PASSED = Anomaly(
     name="not-passed",
@@ -188,5 +184,5 @@ NOT_PASSED = Anomaly(
     of="input",
     headline="{n} {was} not passed by the programs when the drain ended, and {is} without output",
     judged=WITH_OUTPUTS,
-    promises=(permitted(ALWAYS, OF_THE_APPLICATION.why, OF_THE_APPLICATION.source),),
+    promises=(permitted(ALWAYS, *_ITS_OWN),),
 )
