@@ -1,15 +1,18 @@
-"""Real nodes that go and come: the ensemble, all brokers at once, rolls and crash loops."""
+"""Real nodes that go and come: the ensemble, all brokers at once, rolls and crash loops. Nobody
+reads what the run says: it goes on as it would have, and leaves nothing in /tmp."""
 
 from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.commands import Ran, assert_valid, carried_out, faults_by_name
+from harness.checkout import ROOT
+from tests.support.commands import COMMAND, Ran, assert_valid, faults_by_name, ran
 
 pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("spark")]
 
@@ -26,12 +29,27 @@ WHICH = (
     "roll",
     "roll-hard",
 )
+SCENARIO = Path(__file__).with_name("processes.toml")
+IN_TMP = str(ROOT).startswith("/tmp")  # which then cannot be hidden
+# /tmp is empty and private; the results are elsewhere.
+UNREAD = f"""
+mount --bind "$1" /mnt {"" if IN_TMP else "&& mount -t tmpfs t /tmp"} && cd /mnt || exit 99
+shift
+"$@" | head -n 1
+echo "code ${{PIPESTATUS[0]}}"
+find /tmp -mindepth 1
+"""
 GONE = r"process \d+ of {} is gone"
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    return carried_out("processes.toml", tmp_path_factory.mktemp("processes"))
+    """Brokers that are killed leave the libraries that they have unpacked, for lz4."""
+    folder = tmp_path_factory.mktemp("processes")
+    lz4 = "--set=workload.producer.compression.type=lz4"
+    argv = [*COMMAND, "run", str(SCENARIO), "--seed", "7", "--no-check", "--results", "/mnt", lz4]
+    apart = ["unshare", "--user", "--map-root-user", "--mount"]
+    return ran([*apart, "bash", "-c", UNREAD, "bash", str(folder), *argv], folder, limit_s=600)
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +59,16 @@ def faults(run: Ran) -> dict[str, dict[str, Any]]:
 
 def test_nothing_is_lost_and_everything_is_proved(run):
     assert_valid(run)
+
+
+@pytest.mark.skipif(IN_TMP, reason="the checkout itself is in /tmp")
+def test_a_run_goes_on_without_its_reader_and_leaves_no_temporary_file(run):
+    said = run.out.splitlines()
+
+    assert "seed 7" in said[0]
+    assert ["code 0"] == said[1:]
+    assert "complete" == run.record()["state"]
+    assert "" == run.err
 
 
 @pytest.mark.parametrize(
