@@ -41,7 +41,7 @@ NODES = {
     for name, role in (("zk", "zookeeper"), ("kafka", "broker"))
     for number in (1, 2, 3)
 }
-JOB = 400  # stories: a job costs some seconds, however few, and a test waits for all of its job
+JOB = 1000  # stories: in effect all, since a job costs some seconds, however few it has
 
 Reported = tuple[dict[str, Any], Path]  # the report and the run's folder
 
