@@ -11,14 +11,14 @@ value. Of several texts (`record_file`) the value's sequence number says which o
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Message
+from pydantic_core import from_json
 
 from harness.history.record_format import SEQUENCE_BITS
 from workloads.client.payload import LARGEST
@@ -76,7 +76,8 @@ def id_of(form: str) -> Callable[[Message], int | None]:
     elif kind == "header":
         found = lambda message: dict(message.headers() or ()).get(what)  # noqa: E731
     elif kind == "json":
-        found = lambda message: _pointed(message.value(), what)  # noqa: E731
+        names = [n.replace("~1", "/").replace("~0", "~") for n in what.split("/")[1:]]
+        found = lambda message: _pointed(message.value(), names)  # noqa: E731
     else:
         pattern = re.compile(what)
         found = lambda message: _matched(pattern, message.value())  # noqa: E731
@@ -93,12 +94,11 @@ def number_in(found: Any) -> int | None:
     return found if is_value else None
 
 
-def _pointed(text: Any, pointer: str) -> Any:
-    """What a JSON pointer (RFC 6901) means in a text; None: nothing."""
+def _pointed(text: Any, names: Sequence[str]) -> Any:
+    """What the names of a JSON pointer (RFC 6901) mean in a text; None: nothing."""
     try:
-        tree = json.loads(text or "null")
-        for part in pointer.split("/")[1:]:
-            name = part.replace("~1", "/").replace("~0", "~")
+        tree = from_json(text or b"null")
+        for name in names:
             tree = tree[int(name)] if isinstance(tree, list) else tree[name]
     except (ValueError, LookupError, TypeError):
         return None
