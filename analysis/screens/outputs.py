@@ -37,17 +37,29 @@ class Outputs:
         """See inputs with another number of outputs than theirs, and outputs of no input."""
         if self._asked is None:
             return
-        final = np.concatenate([_NOTHING, *self._seen["final-output"]])
-        live = np.concatenate([_NOTHING, *self._seen["output"]])
+        final, live = (self._sorted(name) for name in ("final-output", "output"))
         if np.any(final == NONE):
             self._suspects.signs.add(Sign.OUTPUTS)
-        value, times = np.unique(final[final != NONE], return_counts=True)
-        inputs = self._log.value[self._log.value > GARBLED]
+        final = final[final != NONE]
+        inputs = np.sort(self._log.value[self._log.value > GARBLED])
+        begin = np.flatnonzero(np.diff(final, prepend=NONE))
+        times = np.diff(begin, append=len(final))
         most = self._asked["most"]
         wrong = times < self._asked["least"]
         wrong |= times > (times.max(initial=0) if most is None else most)
-        self._suspects.see(Sign.OUTPUTS, value[wrong])
-        self._suspects.see(Sign.OUTPUTS, np.setdiff1d(value, inputs))
-        self._suspects.see(Sign.OUTPUTS, np.setdiff1d(live[live != NONE], value))
+        self._suspects.see(Sign.OUTPUTS, final[begin[wrong]])
+        self._suspects.see(Sign.OUTPUTS, _missing(final, inputs))
+        self._suspects.see(Sign.OUTPUTS, _missing(live[live != NONE], final))
         if self._asked["least"]:
-            self._suspects.see(Sign.OUTPUTS, np.setdiff1d(inputs, value))
+            self._suspects.see(Sign.OUTPUTS, _missing(inputs, final))
+
+    def _sorted(self, name: str) -> Numbers:
+        return np.sort(np.concatenate([_NOTHING, *self._seen[name]]))
+
+
+def _missing(values: Numbers, among: Numbers) -> Numbers:
+    """Those that are not among others; both sorted."""
+    at = np.searchsorted(among, values)
+    there = at < len(among)
+    there[there] = among[at[there]] == values[there]
+    return values[~there]
