@@ -10,7 +10,6 @@ import pytest
 
 from harness.cluster.local.backend import local_nodes
 from harness.cluster.nodes import Node, in_racks
-from harness.cluster.view.coordinators import java_hash, partition_of
 from harness.cluster.view.state import PartitionState, View
 from harness.model.worker_kinds import KINDS, WorkerKind
 from harness.nemesis.targets import (
@@ -383,25 +382,3 @@ def test_every_kind_that_a_fault_may_name_has_its_targets_and_no_other():
         *(name for kind in KINDS for name in (kind, f"{kind}s") if KINDS[kind].hit_alone),
         *("program", "programs"),
     ]
-
-
-# --- coordinators
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("", 0),
-        ("hello", 99162322),
-        ("study-1/20261121T021500Z-42/consumer-0", -1332193760),
-        ("polygenelubricants", -2147483648),
-        ("é😀", 31 * (31 * 233 + 0xD83D) + 0xDE00),
-    ],
-)
-def test_the_hash_is_javas(text, value):
-    assert value == java_hash(text)
-
-
-def test_the_least_hash_belongs_to_the_first_partition():
-    assert partition_of("polygenelubricants", 3) == 0
-    assert partition_of("hello", 50) == 99162322 % 50

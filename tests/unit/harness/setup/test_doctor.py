@@ -16,7 +16,7 @@ from harness.cluster.docker import backend as docker
 from harness.distribution import kafka_home
 from harness.host import contained, java, system_packages
 from harness.host.namespaces import UNSHARE
-from harness.setup import doctor, install
+from harness.setup import doctor, install, resources
 from harness.setup import host_finding as findings
 from harness.setup.doctor import why_no_namespaces
 from harness.setup.host_finding import HostFinding, can_run, render
@@ -226,7 +226,7 @@ def test_a_changed_jar_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 
 def test_too_little_room_is_a_warning() -> None:
-    found = doctor._enough("cores", 1, 2, "", "reasons")
+    found = resources._enough("cores", 1, 2, "", "reasons")
 
     assert ("warning", "provide at least 2") == (found.status, found.remedy)
 
