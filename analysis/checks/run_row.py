@@ -166,8 +166,8 @@ def _changes(run: Run, shown: Callable[[View], object]) -> Iterator[tuple[View, 
 
 def _read_up_to(run: Run, partition: int) -> int | None:
     """Up to where the final read has read a partition, in passes whose tables are whole."""
-    mine = (end for end in run.ends if end["partition"] == partition)
-    ends = (end for end in mine if end["process"] not in run.unsound)
+    unsound = run.unsound
+    ends = (e for e in run.ends if e["partition"] == partition and e["process"] not in unsound)
     return max((end["position"] for end in ends if end["position"] is not None), default=None)
 
 

@@ -21,7 +21,7 @@ from analysis.measures.fates import Fates
 from analysis.measures.latency_and_rates import Tally, hundredths, quantiles
 from analysis.measures.windows import WindowRow
 from analysis.stored.batches import NONE, Batch
-from analysis.stored.columns import Numbers
+from analysis.stored.columns import Numbers, found_at
 from analysis.stored.fact_rows import RunRow
 
 _OPEN = np.iinfo(np.int64).max
@@ -56,9 +56,8 @@ class Answers:
             self._parts = []
         acked = (fates.sent == ACKED) & (fates.acked_ns != NONE) & ~fates.absent
         value = fates.value[acked]
-        at = np.searchsorted(self._value, value)
-        found = at < len(self._value)
-        found[found] = self._value[at[found]] == value[found]
+        at = found_at(self._value, value)
+        found = at >= 0
         answered_ns = np.full(len(value), _OPEN)
         answered_ns[found] = self._read_ns[at[found]]
         self._waits.append((fates.acked_ns[acked], answered_ns))

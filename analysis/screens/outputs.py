@@ -13,7 +13,7 @@ from analysis.frames.signs import Sign
 from analysis.screens.log import GARBLED, Log
 from analysis.screens.suspects import Suspects
 from analysis.stored.batches import NONE, Batch
-from analysis.stored.columns import Numbers
+from analysis.stored.columns import Numbers, found_at
 from analysis.stored.fact_rows import RunRow
 
 _NOTHING = np.zeros(0, dtype=np.int64)
@@ -59,7 +59,4 @@ class Outputs:
 
 def _missing(values: Numbers, among: Numbers) -> Numbers:
     """Those that are not among others; both sorted."""
-    at = np.searchsorted(among, values)
-    there = at < len(among)
-    there[there] = among[at[there]] == values[there]
-    return values[~there]
+    return values[found_at(among, values) < 0]

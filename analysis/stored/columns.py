@@ -30,6 +30,14 @@ def whole_numbers(table: pa.Table, name: str) -> Numbers:
     return filled
 
 
+def found_at(ordered: Numbers, values: Numbers) -> Numbers:
+    """Where each value first stands among others in order; -1: nowhere."""
+    if not len(ordered):
+        return np.full(len(values), -1)
+    at = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)
+    return np.where(ordered[at] == values, at, -1)
+
+
 def statistics(footer: pq.FileMetaData, column: str) -> list[tuple[Any, Any]]:
     """Smallest and largest value of a column in each row group, from the file's footer; nothing of
     a column that it does not have."""

@@ -285,10 +285,10 @@ def final_ends(run: Run) -> list[FinalEnd]:
     so that nothing is called lost that might have been deleted. A pass is complete only if nothing
     was found wrong with what its worker recorded: what it read may not all be here.
     """
-    rows = list[FinalEnd]()
+    rows, unsound = list[FinalEnd](), run.unsound
     for partition in range(run.partitions):
         passes = [end for end in run.ends if end["partition"] == partition]
-        complete = [end for end in passes if end["complete"] and end["process"] not in run.unsound]
+        complete = [end for end in passes if end["complete"] and end["process"] not in unsound]
         best = max(complete or passes, key=lambda end: end["log_start"] or 0, default=None)
         rows.append(
             {

@@ -42,14 +42,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from analysis.stored.columns import Numbers, whole_numbers
+from analysis.stored.columns import Numbers, found_at, whole_numbers
 from analysis.stored.fact_rows import CircularRow
 from analysis.stored.stored_run import Run
 from analysis.stored.table_rows import Event
 from analysis.stored.transactions.settled import ABORTED, COMMIT_ASKED, COMMITTED
 
 COLUMNS = ("process", "f", "type", "transaction", "partition", "value", "offset", "start_ns")
-NOBODY = -1
+NOBODY = -1  # as found_at says it
 OFFSET_BITS = 48  # of a place: a partition and an offset in one number
 
 Mask = npt.NDArray[np.bool_]
@@ -77,10 +77,7 @@ class _Nodes:
 
     def at(self, keys: Numbers) -> Numbers:
         """The node of each key; NOBODY where there is none."""
-        if not len(self.keys):
-            return np.full(len(keys), NOBODY)
-        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return np.where(self.keys[at] == keys, at, NOBODY)
+        return found_at(self.keys, keys)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,8 +260,8 @@ def _whose(values: Numbers, written: Edges) -> Numbers:
     sent, nodes = written
     if not len(sent):
         return np.full(len(values), NOBODY)
-    at = np.minimum(np.searchsorted(sent, values), len(sent) - 1)
-    return np.where(sent[at] == values, nodes[at], NOBODY)
+    at = found_at(sent, values)
+    return np.where(at != NOBODY, nodes[at], NOBODY)
 
 
 def _log(final: Iterable[tuple[Numbers, Numbers]], written: Edges) -> Edges:

@@ -17,11 +17,12 @@ def outputs_of(run: Run) -> OutputsRow | None:
     if not asked:
         return None
     least, most = each_of(str(asked["each"]))
+    unsound = run.unsound
     partitions = int(asked["partitions"]) if asked["topic"] else 1
     whole = {
         end["partition"]
         for end in run.events
-        if end["event"] == "output-ends" and end["complete"] and end["process"] not in run.unsound
+        if end["event"] == "output-ends" and end["complete"] and end["process"] not in unsound
         if not end["log_start"]
     }
     passed: list[int | None] = [None] * run.partitions

@@ -86,8 +86,8 @@ def there_already(scenario: Scenario, part: ExternalPart | AttachPart, where: st
     for name in topics:
         if not any(f"{{{name}}}" in text for text in told):
             yield (
-                f"programs: none of them is given {{{name}}}: in a cluster that is there the run's "
-                "topics have names of their own"
+                f"programs: none of them is given {{{name}}}: write it into a command or env: "
+                "the run's topics have names of their own in a cluster that is there"
             )
     if scenario.workload.read_via == "follower":
         yield 'workload.read_via = "follower" needs brokers that the harness has configured'
